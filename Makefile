@@ -1,0 +1,82 @@
+# What you can ask for:  make demo | test | lint | bench | docs | lock | clean
+# Each makes .venv by itself (with uv where it is installed, else with pip) and needs Python 3.11 or newer.
+# Arguments for pytest go in ARGS:  make test ARGS="tests/models -k balance"
+
+SHELL := /bin/sh
+VENV  := .venv
+BIN   := $(VENV)/bin
+READY := $(VENV)/.ready
+JOBS  ?= logical
+ARGS  ?=
+
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
+# Run a second time in plain Python, where an index past the end raises instead of reading stray memory.
+PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-compiled test-plain lint bench docs lock clean
+
+help:
+	@sed -n '1,3s/^# //p' Makefile
+
+demo: $(READY)
+	$(BIN)/shoal demo
+
+test: test-compiled test-plain
+
+test-compiled: $(READY)
+	$(PYTEST) $(ARGS)
+
+test-plain: $(READY)
+	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=nojit $(PYTEST) $(PLAIN)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m pytest benchmarks --benchmark-enable -s $(ARGS)
+
+docs: $(READY)
+	$(BIN)/mkdocs build --strict --clean
+
+# Newest versions that fit pyproject.toml. The only target that asks for uv.
+lock:
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --upgrade --quiet \
+	    --custom-compile-command "make lock" --no-emit-index-url --no-emit-find-links --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks src/*.egg-info
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The first Python of at least 3.11 on the path.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
+
+# Installed again only when what is to be installed has changed. The build backend is in the lock too, so that
+# nothing is fetched whose hash we do not know.
+$(READY): requirements.lock pyproject.toml
+	@set -e; \
+	if command -v uv >/dev/null 2>&1; then \
+	    if ! $(BIN)/python -c '' 2>/dev/null; then rm -rf $(VENV); uv venv --quiet --python '>=3.11' $(VENV); fi; \
+	    install="uv pip install --quiet --python $(BIN)/python"; \
+	else \
+	    if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	        if [ -z "$(PYTHON)" ]; then \
+	            echo "shoal needs Python 3.11 or newer, and none was found. Name one with: make PYTHON=/path/to/python" >&2; \
+	            exit 1; \
+	        fi; \
+	        if ! $(PYTHON) -c 'import ensurepip' 2>/dev/null; then \
+	            echo "$(PYTHON) cannot make virtual environments, since its module ensurepip is missing." >&2; \
+	            echo "On Debian and Ubuntu: apt install python3-venv. Or install uv, which needs no ensurepip." >&2; \
+	            exit 1; \
+	        fi; \
+	        rm -rf $(VENV); $(PYTHON) -m venv $(VENV); \
+	    fi; \
+	    install="$(BIN)/python -m pip install --quiet --disable-pip-version-check"; \
+	fi; \
+	echo "Installing into $(VENV) what requirements.lock names"; \
+	$$install --require-hashes -r requirements.lock; \
+	$$install --no-build-isolation --no-deps -e .
+	@touch $@

@@ -1,0 +1,1 @@
+"""shoal publishes person-level data so that nobody in it can be singled out."""

@@ -1,0 +1,1 @@
+"""Tables to try shoal on: the printed example of the paper, and made-up ones from a seed. No real data."""

@@ -1,0 +1,60 @@
+"""Every exception and warning that shoal raises on purpose.
+
+Messages say what happened, with names and numbers, and then what to do. They name columns, counts and lines,
+never cell values: messages end up in logs, outside our protection.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ShoalError(Exception):
+    """Base of all errors that shoal raises on purpose; the command line exits with `exit_code`."""
+
+    exit_code = 2
+
+
+class InputError(ShoalError):
+    """A file or frame cannot be read as a table: empty, cut short, wrong encoding, ragged lines."""
+
+
+class SchemaError(ShoalError):
+    """The schema and the table do not fit: a column is absent, has no role or two, or is of another kind."""
+
+
+class ParameterError(ShoalError, ValueError):
+    """A parameter of a model, method or mask is out of range."""
+
+
+class PolicyError(ShoalError):
+    """A policy file has faults; all of them are listed in one message."""
+
+
+class OutputError(ShoalError):
+    """The release cannot be written where it was asked to go; nothing was written."""
+
+
+class CannotSatisfyError(ShoalError):
+    """No grouping of this table can meet a model."""
+
+    exit_code = 3
+
+
+class PrivacyNotMetError(ShoalError):
+    """A release was made that does not meet a model; nothing was written."""
+
+    exit_code = 3
+
+
+class ShoalWarning(UserWarning):
+    """Something a steward should look at, though it breaks no model."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The line "Did you mean 'x'?" for the known name closest to a mistyped one, or an empty string."""
+    known = list(known)
+    lowered = {candidate.lower(): candidate for candidate in reversed(known)}
+    close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return f"\nDid you mean '{lowered[close[0]]}'?" if close else ""

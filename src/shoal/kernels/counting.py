@@ -1,0 +1,181 @@
+"""Counting inside groups. Arrays in, arrays out; no tables, no checks, no randomness."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def number_distinct(keys):
+    """Number equal keys alike, in the order in which they first appear: the numbers, and how many there are."""
+    n = len(keys)
+    size = 16
+    while size < 2 * n:
+        size *= 2
+    slot_number = np.full(size, -1, dtype=np.int32)
+    slot_key = np.empty(size, dtype=np.int64)
+    numbers = np.empty(n, dtype=np.int32)
+    n_distinct = 0
+    mask = size - 1
+    for i in range(n):
+        key = keys[i]
+        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+        at = np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(11)) & mask
+        while slot_number[at] >= 0 and slot_key[at] != key:
+            at = (at + 1) & mask
+        if slot_number[at] < 0:
+            slot_number[at] = n_distinct
+            slot_key[at] = key
+            n_distinct += 1
+        numbers[i] = slot_number[at]
+    return numbers, n_distinct
+
+
+@njit(cache=True, nogil=True)
+def start_of_code(codes, n_codes):
+    """Where each code starts when records stand in the order of their codes (one entry more than codes)."""
+    start = np.zeros(n_codes + 1, dtype=np.int64)
+    for i in range(len(codes)):
+        start[codes[i] + 1] += 1
+    for code in range(n_codes):
+        start[code + 1] += start[code]
+    return start
+
+
+@njit(cache=True, nogil=True)
+def order_by_code(codes, n_codes, order):
+    """The given order, sorted by code; records of the same code keep their order."""
+    position = start_of_code(codes, n_codes)
+    sorted_order = np.empty(len(order), dtype=np.int32)
+    for i in range(len(order)):
+        code = codes[order[i]]
+        sorted_order[position[code]] = order[i]
+        position[code] += 1
+    return sorted_order
+
+
+@njit(cache=True, nogil=True)
+def spread_of_groups(order, group_of_record, person_of_record, n_groups):
+    """Persons, records, squared records, most records and the sum of c log2 c of every group.
+
+    `order` has the records sorted by group, and by person inside a group.
+    """
+    persons = np.zeros(n_groups, dtype=np.int64)
+    records = np.zeros(n_groups, dtype=np.int64)
+    squared = np.zeros(n_groups, dtype=np.int64)
+    most = np.zeros(n_groups, dtype=np.int64)
+    logs = np.zeros(n_groups, dtype=np.float64)
+    n = len(order)
+    i = 0
+    while i < n:
+        group = group_of_record[order[i]]
+        person = person_of_record[order[i]]
+        count = 0
+        while i < n and group_of_record[order[i]] == group and person_of_record[order[i]] == person:
+            count += 1
+            i += 1
+        persons[group] += 1
+        records[group] += count
+        squared[group] += count * count
+        logs[group] += count * np.log2(count)
+        if count > most[group]:
+            most[group] = count
+    return persons, records, squared, most, logs
+
+
+@njit(cache=True, nogil=True)
+def values_of_groups(order, group_of_record, value_of_record, person_of_record, n_groups):
+    """For every group its values, ascending, with their records and persons: starts, values, records, persons.
+
+    `order` has the records sorted by group, then value, then person.
+    """
+    n = len(order)
+    n_entries = 0
+    for i in range(n):
+        new_group = i == 0 or group_of_record[order[i]] != group_of_record[order[i - 1]]
+        if new_group or value_of_record[order[i]] != value_of_record[order[i - 1]]:
+            n_entries += 1
+    start = np.zeros(n_groups + 1, dtype=np.int64)
+    values = np.empty(n_entries, dtype=np.int64)
+    records = np.zeros(n_entries, dtype=np.int64)
+    persons = np.zeros(n_entries, dtype=np.int64)
+    entry = -1
+    for i in range(n):
+        record = order[i]
+        new_value = i == 0 or group_of_record[record] != group_of_record[order[i - 1]]
+        new_value = new_value or value_of_record[record] != value_of_record[order[i - 1]]
+        if new_value:
+            entry += 1
+            values[entry] = value_of_record[record]
+            start[group_of_record[record] + 1] += 1
+        records[entry] += 1
+        if new_value or person_of_record[record] != person_of_record[order[i - 1]]:
+            persons[entry] += 1
+    for group in range(n_groups):
+        start[group + 1] += start[group]
+    return start, values, records, persons
+
+
+@njit(cache=True, nogil=True)
+def pairs_of_groups(order, group_of_record, value_of_record, person_of_record, n_groups):
+    """For every group its different (person, value) pairs: starts, persons, values. `order` as in values_of_groups."""
+    n = len(order)
+    start = np.zeros(n_groups + 1, dtype=np.int64)
+    persons = np.empty(n, dtype=np.int64)
+    values = np.empty(n, dtype=np.int64)
+    n_pairs = 0
+    for i in range(n):
+        record = order[i]
+        if i > 0:
+            last = order[i - 1]
+            same = group_of_record[record] == group_of_record[last]
+            same = same and value_of_record[record] == value_of_record[last]
+            if same and person_of_record[record] == person_of_record[last]:
+                continue
+        persons[n_pairs] = person_of_record[record]
+        values[n_pairs] = value_of_record[record]
+        start[group_of_record[record] + 1] += 1
+        n_pairs += 1
+    for group in range(n_groups):
+        start[group + 1] += start[group]
+    return start, persons[:n_pairs].copy(), values[:n_pairs].copy()
+
+
+@njit(cache=True, nogil=True)
+def extremes_of_groups(units, is_missing, has_missing, group_of_record, n_groups):
+    """The lowest and highest unit of each group, and how many records of it are missing."""
+    low = np.full(n_groups, np.iinfo(np.int64).max, dtype=np.int64)
+    high = np.full(n_groups, np.iinfo(np.int64).min, dtype=np.int64)
+    missing = np.zeros(n_groups, dtype=np.int64)
+    for i in range(len(units)):
+        group = group_of_record[i]
+        if has_missing and is_missing[i]:
+            missing[group] += 1
+            continue
+        if units[i] < low[group]:
+            low[group] = units[i]
+        if units[i] > high[group]:
+            high[group] = units[i]
+    return low, high, missing
+
+
+@njit(cache=True, nogil=True)
+def spread_of_person_parts(persons_in_order, start_of_part, records_of_person):
+    """Persons, records, squared records, most records and c log2 c of parts that consist of whole persons."""
+    n_parts = len(start_of_part) - 1
+    persons = np.zeros(n_parts, dtype=np.int64)
+    records = np.zeros(n_parts, dtype=np.int64)
+    squared = np.zeros(n_parts, dtype=np.int64)
+    most = np.zeros(n_parts, dtype=np.int64)
+    logs = np.zeros(n_parts, dtype=np.float64)
+    for part in range(n_parts):
+        for i in range(start_of_part[part], start_of_part[part + 1]):
+            count = records_of_person[persons_in_order[i]]
+            persons[part] += 1
+            records[part] += count
+            squared[part] += count * count
+            logs[part] += count * np.log2(count)
+            if count > most[part]:
+                most[part] = count
+    return persons, records, squared, most, logs

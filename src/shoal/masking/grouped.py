@@ -1,0 +1,67 @@
+"""The records of a table by group, as masks need them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.grouping.grouping import Grouping
+from shoal.kernels import counting
+from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.table.table import Table
+
+NOT_MISSING = np.zeros(1, dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class GroupedRecords:
+    """Which group each record is in."""
+
+    group_of_record: NDArray[np.int32]
+    n_groups: int
+
+    @classmethod
+    def of(cls, table: Table, grouping: Grouping) -> GroupedRecords:
+        """The records of a table, grouped."""
+        return cls(grouping.group_of_record(table), grouping.n_groups)
+
+    @cached_property
+    def n_records(self) -> NDArray[np.int64]:
+        """How many records each group has."""
+        return np.bincount(self.group_of_record, minlength=self.n_groups).astype(np.int64)
+
+    def extremes(
+        self, column: NumberColumn
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The lowest and the highest unit of each group, and how many records miss the value.
+
+        Where all do, lowest and highest are the column's lowest unit, so that they are units all the same.
+        """
+        is_missing = column.is_missing if column.is_missing is not None else NOT_MISSING
+        low, high, n_missing = counting.extremes_of_groups(
+            column.units, is_missing, column.is_missing is not None, self.group_of_record, self.n_groups
+        )
+        nothing = n_missing == self.n_records
+        low[nothing] = high[nothing] = column.extent[0]
+        return low, high, n_missing
+
+    def sums(self, column: NumberColumn) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The sum of units (or floats) of each group and how many records have one."""
+        values = column.floats if column.floats is not None else column.units.astype(np.float64)
+        present = np.ones(len(values)) if column.is_missing is None else (~column.is_missing).astype(np.float64)
+        sums = np.bincount(self.group_of_record, weights=values * present, minlength=self.n_groups)
+        counts = np.bincount(self.group_of_record, weights=present, minlength=self.n_groups)
+        return sums, counts.astype(np.int64)
+
+    def categories(self, column: CategoryColumn) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The categories of each group, ascending, and how many records have them: starts, codes, records."""
+        everything = np.arange(len(self.group_of_record), dtype=np.int32)
+        by_code = counting.order_by_code(column.codes, column.n_codes, everything)
+        order = counting.order_by_code(self.group_of_record, self.n_groups, by_code)
+        start, codes, records, _ = counting.values_of_groups(
+            order, self.group_of_record, column.codes, self.group_of_record, self.n_groups
+        )
+        return start, codes, records

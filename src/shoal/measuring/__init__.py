@@ -1,0 +1,1 @@
+"""Stage 4: numbers about a table or a release."""

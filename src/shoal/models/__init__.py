@@ -1,0 +1,50 @@
+"""The privacy models: what every group of a release must meet, each in its own file."""
+
+from __future__ import annotations
+
+from shoal.models.alpha_k_anonymity import AlphaKAnonymity
+from shoal.models.beta_likeness import BetaLikeness
+from shoal.models.contract import Model
+from shoal.models.delta_disclosure import DeltaDisclosure
+from shoal.models.entropy_balance import EntropyBalance
+from shoal.models.g_balance import GBalance
+from shoal.models.h_affiliation import HAffiliation
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import LDiversity
+from shoal.models.person_k_anonymity import PersonKAnonymity
+from shoal.models.record_risk import RecordRisk
+from shoal.models.t_closeness import TCloseness
+
+MODELS: dict[str, type[Model]] = {
+    model.name: model
+    for model in (
+        GBalance,
+        HAffiliation,
+        RecordRisk,
+        EntropyBalance,
+        KAnonymity,
+        PersonKAnonymity,
+        LDiversity,
+        TCloseness,
+        AlphaKAnonymity,
+        BetaLikeness,
+        DeltaDisclosure,
+    )
+}
+"""Every model by the name that policies and reports use."""
+
+__all__ = [
+    "MODELS",
+    "AlphaKAnonymity",
+    "BetaLikeness",
+    "DeltaDisclosure",
+    "EntropyBalance",
+    "GBalance",
+    "HAffiliation",
+    "KAnonymity",
+    "LDiversity",
+    "Model",
+    "PersonKAnonymity",
+    "RecordRisk",
+    "TCloseness",
+]

@@ -1,0 +1,67 @@
+"""g-balance: records are spread evenly over the persons of every group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from shoal.errors import ParameterError
+from shoal.models.counts import GroupCounts
+from shoal.models.exact import BoolArray, FloatArray, Threshold, as_count, as_fraction, ratio_at_most, share, squared
+
+
+@dataclass(frozen=True, kw_only=True)
+class GBalance:
+    """Records are spread evenly over the persons of every group (Kartal and Li, 2020, definition 1).
+
+    Parameters
+    ----------
+    g
+        The lowest value of 1 - sum (c_i / sum c)^2 that a group may have, in [0, 1); c_i is the number of records of
+        person i.
+
+    Notes
+    -----
+    A group that holds has at least 1 / (1 - g) persons (theorem 1). Merging groups of different persons never lowers
+    g below the lower of the two, so the model is monotone.
+
+    Examples
+    --------
+    >>> GBalance(g=0.8).g
+    Fraction(4, 5)
+    >>> GBalance.for_k(5) == GBalance(g=0.8)
+    True
+    """
+
+    g: Threshold
+    name: ClassVar[str] = "g-balance"
+    needs: ClassVar[frozenset[str]] = frozenset({"records", "squared_records"})
+    monotone: ClassVar[bool] = True
+    higher_is_safer: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        g = as_fraction(self.g, name="g")
+        if not 0 <= g < 1:
+            raise ParameterError(f"g must lie in [0, 1), got {float(g):g}. g = 1 - 1/k relates it to k.")
+        object.__setattr__(self, "g", g)
+
+    @classmethod
+    def for_k(cls, k: int) -> GBalance:
+        """The g that equals k-anonymity where each person has one record: g = 1 - 1/k (equation 3)."""
+        return cls(g=1 - Fraction(1, as_count(k, name="k")))
+
+    @property
+    def asked(self) -> float:
+        """The threshold g."""
+        return float(self.g)
+
+    def holds(self, groups: GroupCounts) -> BoolArray:
+        """Whether the squared shares of the persons sum to at most 1 - g."""
+        most = 1 - as_fraction(self.g, name="g")
+        return ratio_at_most(groups.squared_records, squared(groups.records), most)
+
+    def reached(self, groups: GroupCounts) -> FloatArray:
+        """The g-balance of each group."""
+        all_pairs = squared(groups.records)
+        return share(all_pairs - groups.squared_records, all_pairs)

@@ -1,0 +1,63 @@
+"""h-affiliation: no sensitive value belongs to too large a share of a group's persons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from shoal.errors import ParameterError
+from shoal.models.contract import OnSensitive
+from shoal.models.counts import GroupCounts, ValueCounts
+from shoal.models.exact import BoolArray, FloatArray, Threshold, as_count, as_fraction, ratio_at_most, share
+
+
+@dataclass(frozen=True, kw_only=True)
+class HAffiliation(OnSensitive):
+    """No sensitive value belongs to more than a share h of a group's persons (Kartal and Li, 2020, definition 3).
+
+    Parameters
+    ----------
+    h
+        The largest share, in (0, 1].
+    column
+        The sensitive attribute; None asks it of each one.
+
+    Notes
+    -----
+    Where a group is split, one part has at least the h of the whole (lemma 1), so the model is monotone.
+
+    Examples
+    --------
+    >>> HAffiliation.for_l(4) == HAffiliation(h=0.25)
+    True
+    """
+
+    h: Threshold
+    column: str | None = None
+    name: ClassVar[str] = "h-affiliation"
+    needs: ClassVar[frozenset[str]] = frozenset({"persons", "most_persons_of_value"})
+    monotone: ClassVar[bool] = True
+    higher_is_safer: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        h = as_fraction(self.h, name="h")
+        if not 0 < h <= 1:
+            raise ParameterError(f"h must lie in (0, 1], got {float(h):g}. h = 1/l relates it to l.")
+        object.__setattr__(self, "h", h)
+
+    @classmethod
+    def for_l(cls, l: int, *, column: str | None = None) -> HAffiliation:  # noqa: E741
+        """The h that equals l-diversity where each person has one record: h = 1/l (equation 6)."""
+        return cls(h=Fraction(1, as_count(l, name="l")), column=column)
+
+    @property
+    def asked(self) -> float:
+        """The threshold h."""
+        return float(self.h)
+
+    def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray:
+        return ratio_at_most(attribute.most_persons, groups.persons, self.h)  # type: ignore[arg-type]
+
+    def _reached_on(self, attribute: ValueCounts, groups: GroupCounts) -> FloatArray:
+        return share(attribute.most_persons, groups.persons)

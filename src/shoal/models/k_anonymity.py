@@ -1,0 +1,54 @@
+"""k-anonymity: every group has at least k records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models.counts import GroupCounts
+from shoal.models.exact import BoolArray, FloatArray, as_count
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAnonymity:
+    """Every group has at least k records (Samarati and Sweeney, 1998).
+
+    Parameters
+    ----------
+    k
+        The fewest records, a whole number of at least 1.
+
+    Notes
+    -----
+    It counts records: k records of one person hold. Where persons have many records, ask for `RecordRisk`, `GBalance`
+    or `PersonKAnonymity`. Monotone: a merged group has more records than either part.
+
+    Examples
+    --------
+    >>> KAnonymity(k=5).asked
+    5.0
+    """
+
+    k: int
+    name: ClassVar[str] = "k-anonymity"
+    needs: ClassVar[frozenset[str]] = frozenset({"records"})
+    monotone: ClassVar[bool] = True
+    higher_is_safer: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", as_count(self.k, name="k"))
+
+    @property
+    def asked(self) -> float:
+        """The threshold k."""
+        return float(self.k)
+
+    def holds(self, groups: GroupCounts) -> BoolArray:
+        """Whether each group has at least k records."""
+        return groups.records >= self.k
+
+    def reached(self, groups: GroupCounts) -> FloatArray:
+        """The number of records of each group."""
+        return groups.records.astype(np.float64)

@@ -1,0 +1,54 @@
+"""Person k-anonymity: every group has at least k persons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models.counts import GroupCounts
+from shoal.models.exact import BoolArray, FloatArray, as_count
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonKAnonymity:
+    """Every group has records of at least k persons, however many records each has.
+
+    Parameters
+    ----------
+    k
+        The fewest persons, a whole number of at least 1.
+
+    Notes
+    -----
+    It does not see how records are spread: one person may have nearly all of them. `RecordRisk` and `GBalance` do.
+    Monotone: a merged group has the persons of both parts.
+
+    Examples
+    --------
+    >>> PersonKAnonymity(k=5).asked
+    5.0
+    """
+
+    k: int
+    name: ClassVar[str] = "person-k-anonymity"
+    needs: ClassVar[frozenset[str]] = frozenset({"persons"})
+    monotone: ClassVar[bool] = True
+    higher_is_safer: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", as_count(self.k, name="k"))
+
+    @property
+    def asked(self) -> float:
+        """The threshold k."""
+        return float(self.k)
+
+    def holds(self, groups: GroupCounts) -> BoolArray:
+        """Whether each group has at least k persons."""
+        return groups.persons >= self.k
+
+    def reached(self, groups: GroupCounts) -> FloatArray:
+        """The number of persons of each group."""
+        return groups.persons.astype(np.float64)

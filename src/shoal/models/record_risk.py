@@ -1,0 +1,61 @@
+"""Record risk: no person has too large a share of a group's records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.errors import ParameterError
+from shoal.models.counts import GroupCounts
+from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction, ratio_at_most, share
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordRisk:
+    """No person has more than a share rho of a group's records.
+
+    It bounds what Kartal and Li (2020, section 7) report as the group's individual-record disclosure risk: the
+    chance that a record of the group, picked blindly, belongs to a given person.
+
+    Parameters
+    ----------
+    rho
+        The largest share, in (0, 1].
+
+    Notes
+    -----
+    A group that holds has at least 1 / rho persons. Monotone: the heaviest person of two merged groups had at most a
+    share rho of their own group, and the merged group has no fewer records.
+
+    Examples
+    --------
+    >>> RecordRisk(rho=0.1).rho
+    Fraction(1, 10)
+    """
+
+    rho: Threshold
+    name: ClassVar[str] = "record-risk"
+    needs: ClassVar[frozenset[str]] = frozenset({"records", "most_records"})
+    monotone: ClassVar[bool] = True
+    higher_is_safer: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        rho = as_fraction(self.rho, name="rho")
+        if not 0 < rho <= 1:
+            raise ParameterError(
+                f"rho must lie in (0, 1], got {float(rho):g}. rho = 0.1 lets nobody have over a tenth of the records."
+            )
+        object.__setattr__(self, "rho", rho)
+
+    @property
+    def asked(self) -> float:
+        """The threshold rho."""
+        return float(self.rho)
+
+    def holds(self, groups: GroupCounts) -> BoolArray:
+        """Whether the person with most records has at most a share rho of them."""
+        return ratio_at_most(groups.most_records, groups.records, self.rho)  # type: ignore[arg-type]
+
+    def reached(self, groups: GroupCounts) -> FloatArray:
+        """The largest share of each group's records that belongs to one person."""
+        return share(groups.most_records, groups.records)

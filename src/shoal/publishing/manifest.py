@@ -1,0 +1,251 @@
+"""The manifest of a release folder: what is in it, from which input it was made, by which versions, with which seed.
+
+The manifest is `steward/manifest.json`. It names every other file of the folder with its SHA-256, so that a file that
+was lost, changed or added later is noticed, and it is the mark by which shoal knows a folder as its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import stat
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from shoal.errors import InputError, ParameterError
+
+MANIFEST_PATH = "steward/manifest.json"
+MADE_BY = "shoal"
+PACKAGES = ("narwhals", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy")
+BLOCK_BYTES = 1 << 20
+
+
+def sha256_of_file(path: Path) -> str:
+    """The SHA-256 of a file as 64 hexadecimal digits, read in blocks of 1 MiB."""
+    return _bytes_and_sha256(path)[1]
+
+
+def build_manifest(
+    folder: Path,
+    *,
+    inputs: Sequence[Path],
+    policy_text: str,
+    seed: int,
+    started: datetime,
+    finished: datetime,
+    extra: Mapping[str, object],
+) -> dict[str, object]:
+    """Describe a filled release folder: its files and the inputs with their hashes, versions, times and the seed.
+
+    Parameters
+    ----------
+    folder
+        The folder as it will be published; a manifest that is already in it is left out of the list.
+    inputs
+        The files read. Only their names are kept, not where they lay; one that can be read only once (a pipe)
+        is listed without size and hash.
+    policy_text
+        The policy as written to the folder.
+    seed
+        Kept as text, since many JSON readers cannot hold a whole number of 128 bits.
+    started, finished
+        Times with a time zone; kept in UTC.
+    extra
+        Further entries; none may have the name of an entry made here.
+
+    Raises
+    ------
+    InputError
+        An input can no longer be read.
+    ParameterError
+        A time has no time zone, or `extra` repeats a name.
+
+    Notes
+    -----
+    Names no host, no user and no path outside the folder. Time grows with the bytes of inputs and files together;
+    memory does not.
+    """
+    manifest: dict[str, object] = {
+        "made_by": MADE_BY,
+        "shoal_version": _version_of("shoal") or "not installed",
+        "python": platform.python_version(),
+        "packages": {name: version for name in PACKAGES if (version := _version_of(name)) is not None},
+        "platform": f"{platform.system()} {platform.machine()}",
+        "started": _utc_text(started, "started"),
+        "finished": _utc_text(finished, "finished"),
+        "seed": str(seed),
+        "inputs": [_describe_input(path) for path in inputs],
+        "files": [_describe_file(folder, path) for path in sorted(files_in(folder)) if path != MANIFEST_PATH],
+        "policy_sha256": hashlib.sha256(policy_text.encode("utf-8")).hexdigest(),
+    }
+    if repeated := sorted(manifest.keys() & extra.keys()):
+        raise ParameterError(f"The manifest has entries of its own named {', '.join(repeated)}: rename the extra ones.")
+    return {**manifest, **extra}
+
+
+def write_manifest(
+    folder: Path,
+    *,
+    inputs: Sequence[Path],
+    policy_text: str,
+    seed: int,
+    started: datetime,
+    finished: datetime,
+    extra: Mapping[str, object],
+) -> dict[str, object]:
+    """Build the manifest of a filled folder, write it to `steward/manifest.json` and return it.
+
+    Call it last: a file written afterwards is not listed. Parameters and errors are those of `build_manifest`.
+    """
+    manifest = build_manifest(
+        folder,
+        inputs=inputs,
+        policy_text=policy_text,
+        seed=seed,
+        started=started,
+        finished=finished,
+        extra=extra,
+    )
+    path = Path(folder) / MANIFEST_PATH
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    return manifest
+
+
+def read_manifest(folder: Path) -> dict[str, object] | None:
+    """The manifest of a release folder, or None when the folder has none that shoal could have written."""
+    folder = Path(folder)
+    if not files_in(folder).get(MANIFEST_PATH, False):
+        return None
+    try:
+        manifest = json.loads((folder / MANIFEST_PATH).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    is_ours = isinstance(manifest, dict) and manifest.get("made_by") == MADE_BY
+    return manifest if is_ours and isinstance(manifest.get("files"), list) else None
+
+
+def check_manifest(folder: Path) -> list[str]:
+    """Compare a release folder with its manifest; one plain sentence for each difference, none when it is whole.
+
+    Notes
+    -----
+    Never raises for a folder that was tampered with, and never reads a file outside it: a link in the place of a
+    file, or a listed path that leads elsewhere, is reported and not followed. The manifest is not signed: somebody
+    who rewrites a file and the manifest together is not noticed.
+    """
+    folder = Path(folder)
+    if not os.path.isdir(folder):
+        return [f"The release folder {str(folder)!r} does not exist."]
+    present = files_in(folder)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        state = "cannot be read as one written by shoal" if MANIFEST_PATH in present else "is absent"
+        return [f"The manifest {MANIFEST_PATH!r} {state}, so the files of the folder cannot be checked."]
+    entries = _files_listed(manifest)
+    differences = [sentence for entry in entries if (sentence := _difference(folder, present, entry))]
+    not_listed = sorted(present.keys() - listed_paths(manifest) - {MANIFEST_PATH})
+    return differences + [f"The file {path!r} is not listed in the manifest." for path in not_listed]
+
+
+def listed_paths(manifest: Mapping[str, object]) -> set[str]:
+    """The paths, relative to the folder, of the files that a manifest lists."""
+    return {path for entry in _files_listed(manifest) if isinstance(path := entry.get("path"), str)}
+
+
+def files_in(folder: Path) -> dict[str, bool]:
+    """Every file below a folder by its relative path, with whether it is a regular file that shoal could have written.
+
+    Links are not followed and count as not regular; so does a folder that cannot be listed, since nobody knows what
+    is in it. A folder that does not exist has no files.
+    """
+    is_regular_of_path: dict[str, bool] = {}
+    unlisted_folders = [""]
+    while unlisted_folders:
+        inside = unlisted_folders.pop()
+        try:
+            with os.scandir(Path(folder) / inside) as entries:
+                for entry in entries:
+                    path = f"{inside}/{entry.name}" if inside else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        unlisted_folders.append(path)
+                    else:
+                        is_regular_of_path[path] = entry.is_file(follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            is_regular_of_path[inside or "."] = False
+    return is_regular_of_path
+
+
+def _files_listed(manifest: Mapping[str, object]) -> list[dict[str, object]]:
+    """The entries under `files`; one that is not even a JSON object counts as one without content."""
+    entries = manifest.get("files")
+    return [entry if isinstance(entry, dict) else {} for entry in entries] if isinstance(entries, list) else []
+
+
+def _difference(folder: Path, present: Mapping[str, bool], entry: Mapping[str, object]) -> str | None:
+    """How a file differs from its entry in the manifest, or None when it does not."""
+    path = entry.get("path")
+    if not isinstance(path, str):
+        return "The manifest has an entry that names no file."
+    if path not in present:
+        return f"The file {path!r} is listed in the manifest but absent from the folder."
+    if not present[path]:
+        return f"The file {path!r} is no longer a regular file."
+    try:
+        n_bytes, sha256 = _bytes_and_sha256(folder / path)
+    except OSError as error:
+        return f"The file {path!r} cannot be read: {error.strerror}."
+    if n_bytes != entry.get("bytes"):
+        return f"The file {path!r} has changed: its size, {n_bytes:,} bytes, is not the one in the manifest."
+    if sha256 != entry.get("sha256"):
+        return f"The file {path!r} has changed: its SHA-256 is not the one in the manifest."
+    return None
+
+
+def _describe_file(folder: Path, path: str) -> dict[str, object]:
+    n_bytes, sha256 = _bytes_and_sha256(Path(folder) / path)
+    return {"path": path, "bytes": n_bytes, "sha256": sha256}
+
+
+def _describe_input(path: Path) -> dict[str, object]:
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return {"name": Path(path).name, "bytes": None, "sha256": None}
+        n_bytes, sha256 = _bytes_and_sha256(path)
+    except OSError as error:
+        raise InputError(
+            f"The input file {Path(path).name!r} was read, but can no longer be: {error.strerror}. "
+            "Its hash belongs in the manifest. Put it back and run again."
+        ) from error
+    return {"name": Path(path).name, "bytes": n_bytes, "sha256": sha256}
+
+
+def _bytes_and_sha256(path: Path) -> tuple[int, str]:
+    """Size and hash of a file from one reading, so that they are of the same content."""
+    digest = hashlib.sha256()
+    n_bytes = 0
+    block = memoryview(bytearray(BLOCK_BYTES))
+    with open(path, "rb", buffering=0) as file:
+        while n_read := file.readinto(block):
+            digest.update(block[:n_read])
+            n_bytes += n_read
+    return n_bytes, digest.hexdigest()
+
+
+def _version_of(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _utc_text(moment: datetime, name: str) -> str:
+    if moment.utcoffset() is None:
+        raise ParameterError(f"The time '{name}' of a manifest needs a time zone: use datetime.now(UTC).")
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")

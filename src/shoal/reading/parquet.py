@@ -1,0 +1,73 @@
+"""Parquet files to frames, with the types that the files have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from shoal.errors import InputError
+from shoal.reading.source import Reading, Source, check_is_file
+
+MAGIC = b"PAR1"
+
+
+def read_parquet(path: str | Path) -> Reading:
+    """Read a Parquet file as a frame with the file's own column types.
+
+    Raises
+    ------
+    InputError
+        The file is absent, cut short, not Parquet, without records, or has columns that hold lists, structures or
+        bytes.
+    """
+    path = Path(path)
+    check_is_file(path)
+    _check_ends(path)
+    try:
+        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"'{path.name}' is a damaged Parquet file. Fetch or write it again.") from error
+    _check_columns(path.name, frame)
+    if frame.height == 0:
+        raise InputError(f"'{path.name}' has {frame.width:,} columns and no records.")
+    return Reading(frame, Source((path,), "parquet"))
+
+
+def starts_like_parquet(path: Path) -> bool:
+    """Whether the first four bytes of a file are those of every Parquet file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def _check_ends(path: Path) -> None:
+    try:
+        n_bytes = path.stat().st_size
+        with path.open("rb") as file:
+            first = file.read(len(MAGIC))
+            file.seek(max(n_bytes - len(MAGIC), 0))
+            last = file.read()
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from error
+    if n_bytes == 0:
+        raise InputError(f"'{path.name}' is empty. A Parquet file was expected.")
+    if first != MAGIC:
+        raise InputError(f"'{path.name}' is not a Parquet file. If it is a CSV file, let its name end with .csv.")
+    if last != MAGIC or n_bytes <= 2 * len(MAGIC):
+        raise InputError(f"'{path.name}' is a Parquet file that was cut short. Fetch or write it again.")
+
+
+def _check_columns(name: str, frame: pl.DataFrame) -> None:
+    nested = [
+        f"'{column}' ({kind})"
+        for column, kind in frame.schema.items()
+        if kind.is_nested() or kind in (pl.Binary, pl.Object)
+    ]
+    if nested:
+        raise InputError(
+            f"'{name}' has columns that hold more than one plain value a record: {', '.join(nested)}. "
+            "Leave them out, or spread them over plain columns."
+        )

@@ -1,0 +1,117 @@
+"""What reading hands over: a frame, where it came from, and what there is to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from shoal.errors import InputError, ParameterError
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvOptions:
+    """How a CSV file is written, so far as it cannot be seen in the file itself.
+
+    Parameters
+    ----------
+    delimiter
+        The one character between two fields; `None` finds it among comma, semicolon, tab and bar from the first lines.
+    encoding
+        A Python codec name such as "utf-8", "latin-1", "cp1252" or "utf-16".
+    quote
+        The one character around a field that holds delimiters or line ends; doubled inside. An empty string: none.
+    decimal
+        "," turns columns in which every value is a number with a decimal comma into numbers with a decimal point.
+    missing
+        The texts that mean a missing value.
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    quote: str = '"'
+    decimal: str = "."
+    missing: tuple[str, ...] = ("",)
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and not _is_one_plain_character(self.delimiter):
+            raise ParameterError("The delimiter must be one ASCII character, and no line end. Leave it out to find it.")
+        if self.quote and not _is_one_plain_character(self.quote):
+            raise ParameterError("The quote must be one ASCII character, and no line end, or empty for none.")
+        if self.quote and self.quote == self.delimiter:
+            raise ParameterError("The delimiter and the quote must be two different characters.")
+        if self.decimal not in (".", ","):
+            raise ParameterError("The decimal sign must be '.' or ','.")
+        missing: object = self.missing
+        if isinstance(missing, str):
+            raise ParameterError("The texts that mean missing must be a tuple of texts, such as ('', 'NA').")
+        if not _is_text_encoding(self.encoding):
+            raise ParameterError(
+                f"'{self.encoding}' is not a text encoding that Python knows. Use utf-8, latin-1, cp1252 or utf-16."
+            )
+
+
+def _is_one_plain_character(text: str) -> bool:
+    return len(text) == 1 and text.isascii() and text not in "\r\n\0"
+
+
+def _is_text_encoding(name: str) -> bool:
+    try:
+        b"a".decode(name)
+    except UnicodeError:  # one byte may be too few (utf-16), but the codec exists
+        return True
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files that were read and how, so that a release can be written in the format of its input."""
+
+    paths: tuple[Path, ...]
+    format: Literal["csv", "parquet"]
+    csv: CsvOptions | None = None
+
+    @property
+    def name(self) -> str:
+        """The file names in quotes, for messages."""
+        return " and ".join(f"'{path.name}'" for path in self.paths)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A table as it stands in its files.
+
+    From CSV all columns are text, with nulls for missing values; from Parquet they have the types of the file.
+    `notes` are sentences for the user; `lines` gives each record's first line in its file where that is known.
+    """
+
+    frame: pl.DataFrame = field(repr=False)  # a repr may end up in a log, and a frame shows its values
+    source: Source
+    notes: tuple[str, ...] = ()
+    lines: Sequence[int] | None = field(default=None, repr=False)
+
+    def line_of_record(self, record: int) -> int | None:
+        """The line, counted from 1, on which a record (counted from 0) begins; None for Parquet and combined files."""
+        return None if self.lines is None else int(self.lines[record])
+
+
+def check_is_file(path: Path) -> None:
+    """Raise InputError unless the path is an existing file."""
+    if path.is_dir():
+        raise InputError(f"'{path}' is a folder. Name the file inside it.")
+    if not path.exists():
+        raise InputError(f"There is no file '{path}'. Check the name and the folder.")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole content of a file, or an InputError that says why it cannot be had."""
+    check_is_file(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from error

@@ -1,0 +1,301 @@
+"""Columns as arrays: numbers in whole units, categories as codes. A missing value has a place of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import SchemaError
+from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi
+
+Codes = NDArray[np.int32]
+MOST_DECIMALS = 9
+LineOf = Callable[[int], int | None]
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A quasi-identifier with an order: numbers, dates, ordered categories, in whole units.
+
+    A number with d decimals is kept as number * 10^d, so that sums are exact and labels carry no float noise. Numbers
+    that have more than nine decimals keep their floats beside units on a fine grid.
+    """
+
+    name: str
+    kind: str
+    units: NDArray[np.int64]
+    is_missing: NDArray[np.bool_] | None
+    decimals: int = 0
+    width: int = 0
+    """Zero-padded width of codes such as the ZIP 02139; 0 where numbers are not padded."""
+    floats: NDArray[np.float64] | None = None
+    categories: tuple[str, ...] = ()
+    """The ordered categories; empty for numbers and dates."""
+    source: Quasi | None = None
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """The lowest and the highest unit that is not missing."""
+        present = self.units if self.is_missing is None else self.units[~self.is_missing]
+        return (int(present.min()), int(present.max())) if len(present) else (0, 0)
+
+    def units_with_missing(self) -> NDArray[np.int64]:
+        """Units in which a missing value stands one whole extent below the lowest number."""
+        if self.is_missing is None:
+            return self.units
+        low, high = self.extent
+        return np.where(self.is_missing, low - max(high - low, 1), self.units)
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column of categories: a code a record, categories in order; a missing value has the last code."""
+
+    name: str
+    codes: Codes
+    categories: pl.Series
+    """The distinct values, sorted, without missing."""
+    has_missing: bool
+    source: Quasi | None = None
+
+    @property
+    def n_codes(self) -> int:
+        """How many codes there are, missing included."""
+        return len(self.categories) + self.has_missing
+
+
+def code_values(values: pl.Series) -> tuple[Codes, pl.Series]:
+    """Codes of a series in the order of its sorted distinct values; missing gets the code behind the last.
+
+    The codes depend on the values only, never on the order of the records.
+    """
+    if values.dtype in (pl.Categorical, pl.Enum):
+        return _code_categories(values)
+    if values.dtype in (pl.Float32, pl.Float64):
+        values = values.fill_nan(None)
+    if values.dtype == pl.String or values.dtype == pl.Binary:
+        distinct = values.drop_nulls().unique().sort()
+        return _positions(values, distinct), distinct
+    if values.dtype.is_integer() and len(values) > values.null_count():
+        low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]
+        if high - low < 4 * len(values) + 1024 and -(2**62) < low and high < 2**62:
+            return _code_dense_integers(values, low, high)
+    distinct = values.drop_nulls().unique().sort()
+    codes = (values.rank("dense") - 1).fill_null(len(distinct))
+    return codes.cast(pl.Int32).to_numpy(), distinct
+
+
+def _positions(values: pl.Series, distinct: pl.Series) -> Codes:
+    codes = values.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32)
+    return codes.fill_null(len(distinct)).to_numpy()
+
+
+def _code_categories(values: pl.Series) -> tuple[Codes, pl.Series]:
+    physical = values.to_physical()
+    names = values.cat.get_categories()
+    used = physical.drop_nulls().unique().sort()
+    distinct = names.gather(used)
+    order = distinct.arg_sort()
+    code_of_physical = np.zeros(len(names) + 1, dtype=np.int32)
+    code_of_physical[used.gather(order).to_numpy()] = np.arange(len(used), dtype=np.int32)
+    code_of_physical[len(names)] = len(used)
+    at = physical.cast(pl.UInt32).fill_null(len(names)).to_numpy()
+    return code_of_physical[at], distinct.gather(order)
+
+
+def _code_dense_integers(values: pl.Series, low: int, high: int) -> tuple[Codes, pl.Series]:
+    missing_at = high - low + 1
+    offsets = (values.cast(pl.Int64) - low).fill_null(missing_at).to_numpy()
+    present = np.zeros(missing_at + 1, dtype=np.bool_)
+    present[offsets] = True
+    present[missing_at] = False
+    code_of_offset = np.cumsum(present, dtype=np.int32) - 1
+    code_of_offset[missing_at] = int(present.sum())
+    distinct = pl.Series(values.name, np.flatnonzero(present) + low).cast(values.dtype)
+    return code_of_offset[offsets], distinct
+
+
+def category_column(values: pl.Series, *, source: Quasi | None = None) -> CategoryColumn:
+    """A column as categories."""
+    codes, distinct = code_values(values)
+    has_missing = bool(codes.max(initial=-1) == len(distinct))
+    return CategoryColumn(values.name, codes, distinct, has_missing, source)
+
+
+def quasi_column(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn | CategoryColumn:
+    """A quasi-identifier, of the kind that the schema says or the data show."""
+    if column.hierarchy is not None and column.kind == "auto":
+        column = Nominal(column.name, column.hierarchy)
+    match column:
+        case Nominal():
+            return _nominal(values, column)
+        case Number():
+            return _number(values, column, line_of)
+        case Ordered():
+            return _ordered(values, column, line_of)
+        case Date():
+            return _date(values, column, line_of)
+    return _by_the_data(values, column, line_of)
+
+
+def _by_the_data(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn | CategoryColumn:
+    if values.dtype.is_numeric():
+        return _number(values, column, line_of)
+    if values.dtype.is_temporal():
+        return _date(values, column, line_of)
+    if values.dtype in (pl.Boolean, pl.Categorical, pl.Enum):
+        return _nominal(values, column)
+    present = values.drop_nulls()
+    n_numbers = len(present) - present.cast(pl.Float64, strict=False).null_count()
+    if len(present) and n_numbers == len(present):
+        return _number(values, column, line_of)
+    if n_numbers == 0:
+        return _nominal(values, column)
+    first_other = _first_that(values.is_not_null() & values.cast(pl.Float64, strict=False).is_null(), line_of)
+    raise SchemaError(
+        f"'{column.name}' holds {n_numbers:,} numbers and {len(present) - n_numbers:,} other values ({first_other}). "
+        f"Say which kind it is: {column.name}:number, {column.name}:nominal, {column.name}:ordered or "
+        f"{column.name}:date."
+    )
+
+
+def _first_that(where: pl.Series, line_of: LineOf) -> str:
+    record = where.arg_max()
+    assert record is not None
+    line = line_of(record)
+    return f"the first in line {line:,}" if line is not None else f"the first in record {record + 1:,}"
+
+
+def _nominal(values: pl.Series, column: Quasi) -> CategoryColumn:
+    if values.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        values = values.cast(pl.String)
+    coded = category_column(values, source=column)
+    if column.hierarchy is not None:
+        missed = column.hierarchy.missing_from(coded.categories.to_list())
+        if missed:
+            raise SchemaError(
+                f"The hierarchy of '{column.name}' misses {len(missed):,} of the {len(coded.categories):,} values of "
+                "the column. Add a line for each, or group by another hierarchy."
+            )
+    return coded
+
+
+def _missing_mask(values: pl.Series) -> NDArray[np.bool_] | None:
+    return values.is_null().to_numpy() if values.null_count() else None
+
+
+def _number(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
+    width = 0
+    if values.dtype == pl.String:
+        values, width = _parse_numbers(values, column, line_of)
+    elif values.dtype in (pl.Categorical, pl.Enum):
+        values, width = _parse_numbers(values.cast(pl.String), column, line_of)
+    elif not values.dtype.is_numeric():
+        raise SchemaError(f"'{column.name}' is named as a number, but the column is of type {values.dtype}.")
+    is_missing = _missing_mask(values)
+    if values.dtype.is_integer():
+        if values.dtype == pl.UInt64 and (values.max() or 0) >= 2**62:  # type: ignore[operator]
+            raise SchemaError(f"'{column.name}' has whole numbers beyond 2^62; drop it or take it as nominal.")
+        units = values.cast(pl.Int64).fill_null(0).to_numpy()
+        return NumberColumn(column.name, "number", units, is_missing, width=width, source=column)
+    floats = values.cast(pl.Float64)
+    odd = (floats.is_nan() | floats.is_infinite()).fill_null(False)
+    if odd.any():
+        raise SchemaError(
+            f"'{column.name}' has {int(odd.sum()):,} values that are infinite or not a number "
+            f"({_first_that(odd, line_of)}). Leave them empty, or drop those records."
+        )
+    return _in_units(floats.fill_null(0.0).to_numpy(), is_missing, column)
+
+
+def _parse_numbers(values: pl.Series, column: Quasi, line_of: LineOf) -> tuple[pl.Series, int]:
+    whole = values.cast(pl.Int64, strict=False)
+    if whole.null_count() == values.null_count():
+        return whole, _padded_width(values)
+    numbers = values.cast(pl.Float64, strict=False)
+    text = values.is_not_null() & numbers.is_null()
+    if text.any():
+        raise SchemaError(
+            f"'{column.name}' is named as a number, but {int(text.sum()):,} of {len(values):,} values are text "
+            f"({_first_that(text, line_of)}). Mend them, or take the column as nominal: {column.name}:nominal."
+        )
+    return numbers, 0
+
+
+def _padded_width(values: pl.Series) -> int:
+    """The common width of codes such as 02139, or 0: they are then written with their zeros."""
+    lengths = values.str.len_chars()
+    if lengths.min() != lengths.max() or (lengths.max() or 0) < 2:  # type: ignore[operator]
+        return 0
+    return int(lengths.max()) if values.str.starts_with("0").any() else 0  # type: ignore[arg-type]
+
+
+def _in_units(
+    floats: NDArray[np.float64], is_missing: NDArray[np.bool_] | None, column: Quasi
+) -> NumberColumn:
+    for decimals in range(MOST_DECIMALS + 1):
+        scaled = np.rint(floats * 10.0**decimals)
+        if np.abs(scaled).max(initial=0) >= 2**53:
+            break
+        if (scaled / 10.0**decimals == floats).all():
+            units = scaled.astype(np.int64)
+            return NumberColumn(column.name, "number", units, is_missing, decimals=decimals, source=column)
+    present = floats if is_missing is None else floats[~is_missing]
+    low, high = float(present.min()), float(present.max())
+    span = high - low if np.isfinite(high - low) and high > low else 1.0
+    grid = np.rint((floats - low) / span * 2.0**40)
+    units = np.where(is_missing, 0, grid).astype(np.int64) if is_missing is not None else grid.astype(np.int64)
+    return NumberColumn(column.name, "number", units, is_missing, floats=floats, source=column)
+
+
+def _ordered(values: pl.Series, column: Ordered, line_of: LineOf) -> NumberColumn:
+    is_category = values.dtype in (pl.Enum,)
+    order = column.order
+    if order is None and is_category:
+        order = tuple(values.cat.get_categories().to_list())
+    texts = values.cast(pl.String)
+    if order is None:
+        numeric = values.dtype.is_numeric()
+        distinct = (values.drop_nulls().unique().sort().cast(pl.String) if numeric else _sorted_texts(texts))
+        order = tuple(distinct.to_list())
+    unknown = texts.is_not_null() & ~texts.is_in(list(order))
+    if unknown.any():
+        raise SchemaError(
+            f"'{column.name}' has {int(unknown.sum()):,} values that its order does not name "
+            f"({_first_that(unknown, line_of)}). Add them to the order."
+        )
+    codes = _positions(texts, pl.Series(order, dtype=pl.String))
+    is_missing = _missing_mask(values)
+    units = codes.astype(np.int64)
+    return NumberColumn(column.name, "ordered", units, is_missing, categories=order, source=column)
+
+
+def _sorted_texts(texts: pl.Series) -> pl.Series:
+    """Distinct texts, as numbers where all are numbers, else by the alphabet."""
+    distinct = texts.drop_nulls().unique().sort()
+    numbers = distinct.cast(pl.Float64, strict=False)
+    return distinct.gather(numbers.arg_sort()) if not numbers.null_count() else distinct
+
+
+def _date(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
+    if values.dtype == pl.String:
+        dates = values.str.to_date("%Y-%m-%d", strict=False)
+        if dates.null_count() > values.null_count():
+            times = values.str.to_datetime(strict=False, time_unit="us") if values.null_count() < len(values) else dates
+            dates = dates.fill_null(times.cast(pl.Date))
+        wrong = values.is_not_null() & dates.is_null()
+        if wrong.any():
+            raise SchemaError(
+                f"'{column.name}' is named as a date, but {int(wrong.sum()):,} of {len(values):,} values are not of the "
+                f"form 2024-12-31 ({_first_that(wrong, line_of)})."
+            )
+    elif values.dtype in (pl.Date, pl.Datetime):
+        dates = values.cast(pl.Date)
+    else:
+        raise SchemaError(f"'{column.name}' is named as a date, but the column is of type {values.dtype}.")
+    units = dates.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
+    return NumberColumn(column.name, "date", units, _missing_mask(dates), source=column)

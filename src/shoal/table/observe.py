@@ -1,0 +1,105 @@
+"""What can be seen in a table: who is published alike, and which sensitive values they have.
+
+The same view serves the table as it is (groups are equal quasi-identifiers) and a release (groups are equal masked
+quasi-identifiers), so that a release is judged by what it shows and by nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.kernels import counting
+from shoal.models.counts import VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.table.columns import CategoryColumn, Codes, category_column, code_values
+from shoal.table.schema import Schema
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The group and person of each record, and its sensitive values. A person may stand in several groups."""
+
+    group_of_record: Codes
+    n_groups: int
+    person_of_record: Codes
+    n_persons: int
+    sensitive: Mapping[str, CategoryColumn]
+
+    @classmethod
+    def of_frame(cls, frame: pl.DataFrame, schema: Schema) -> Observation:
+        """Look at a table by a schema: records with equal quasi-identifiers form a group."""
+        columns = [code_values(frame[name]) for name in schema.quasi_names]
+        group_of_record, n_groups = number_alike([(codes, len(distinct) + 1) for codes, distinct in columns])
+        if schema.person is None:
+            person_of_record, n_persons = np.arange(len(frame), dtype=np.int32), len(frame)
+        else:
+            person_of_record, distinct = code_values(frame[schema.person])
+            n_persons = len(distinct)
+        sensitive = {name: category_column(frame[name]) for name in schema.sensitive}
+        return cls(group_of_record, n_groups, person_of_record, n_persons, sensitive)
+
+    @property
+    def n_records(self) -> int:
+        """How many records there are."""
+        return len(self.group_of_record)
+
+    @cached_property
+    def _by_person(self) -> Codes:
+        everything = np.arange(self.n_records, dtype=np.int32)
+        return counting.order_by_code(self.person_of_record, self.n_persons, everything)
+
+    @cached_property
+    def by_group(self) -> Codes:
+        """The records sorted by group, and by person inside a group."""
+        return counting.order_by_code(self.group_of_record, self.n_groups, self._by_person)
+
+    def _by_value(self, column: CategoryColumn) -> Codes:
+        return counting.order_by_code(column.codes, column.n_codes, self._by_person)
+
+    def counts(self, needs: frozenset[str]) -> GroupCounts:
+        """The counts of every group, as far as they are needed; the names are those of `shoal.models.counts`."""
+        spread = counting.spread_of_groups(self.by_group, self.group_of_record, self.person_of_record, self.n_groups)
+        persons, records, squared, most, logs = spread
+        values = {}
+        if needs & (VALUE_SUMMARIES | VALUE_TABLES):
+            values = {name: self._value_counts(column, needs) for name, column in self.sensitive.items()}
+        return GroupCounts(
+            persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
+            values=values,
+        )  # fmt: skip
+
+    def _value_counts(self, column: CategoryColumn, needs: frozenset[str]) -> ValueCounts:
+        by_value = self._by_value(column)
+        one_group = np.zeros(self.n_records, dtype=np.int8)
+        whole = counting.values_of_groups(by_value, one_group, column.codes, self.person_of_record, 1)
+        records_in_table = np.zeros(column.n_codes, dtype=np.int64)
+        persons_in_table = np.zeros(column.n_codes, dtype=np.int64)
+        records_in_table[whole[1]], persons_in_table[whole[1]] = whole[2], whole[3]
+        order = counting.order_by_code(self.group_of_record, self.n_groups, by_value)
+        seen = (order, self.group_of_record, column.codes, self.person_of_record, self.n_groups)
+        start, value, records, persons = counting.values_of_groups(*seen)
+        pairs = counting.pairs_of_groups(*seen) if "values_of_person" in needs else (None, None, None)
+        return ValueCounts(
+            records_in_table=records_in_table, persons_in_table=persons_in_table,
+            start_of_group=start, value=value, records=records, persons=persons,
+            pair_start_of_group=pairs[0], pair_person=pairs[1], pair_value=pairs[2],
+        )  # fmt: skip
+
+
+def number_alike(columns: list[tuple[Codes, int]]) -> tuple[Codes, int]:
+    """Number records that are equal in all coded columns alike; a missing value is equal to a missing value only."""
+    numbers: NDArray[np.int64] = columns[0][0].astype(np.int64)
+    n_numbers = columns[0][1]
+    for codes, n_codes in columns[1:]:
+        if n_numbers * n_codes > 2**62:
+            compact, n_numbers = counting.number_distinct(numbers)
+            numbers = compact.astype(np.int64)
+        numbers = numbers * n_codes + codes
+        n_numbers *= n_codes
+    alike, n_alike = counting.number_distinct(numbers)
+    return alike, int(n_alike)

@@ -1,0 +1,169 @@
+"""The schema: which column has which role, and of which kind the quasi-identifiers are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.errors import SchemaError, did_you_mean
+from shoal.table.hierarchy import Hierarchy
+
+MISSING_CHOICES = ("value", "refuse", "drop")
+TIME_CHOICES = ("sequence", "shift")
+
+
+@dataclass(frozen=True)
+class Quasi:
+    """A quasi-identifier whose kind is taken from the data: a number where every value is one, else nominal."""
+
+    name: str
+    hierarchy: Hierarchy | None = None
+    kind: ClassVar[str] = "auto"
+
+
+@dataclass(frozen=True)
+class Number(Quasi):
+    """A quasi-identifier of numbers; shown as ranges."""
+
+    kind: ClassVar[str] = "number"
+
+
+@dataclass(frozen=True)
+class Nominal(Quasi):
+    """A quasi-identifier of categories without an order; shown as sets, or as nodes of its hierarchy."""
+
+    kind: ClassVar[str] = "nominal"
+
+
+@dataclass(frozen=True)
+class Ordered(Quasi):
+    """A quasi-identifier of categories in the `order` given (alphabetical where none is); shown as ranges."""
+
+    order: tuple[str, ...] | None = None
+    kind: ClassVar[str] = "ordered"
+
+    def __post_init__(self) -> None:
+        if self.order is not None:
+            object.__setattr__(self, "order", tuple(str(value) for value in self.order))
+
+
+@dataclass(frozen=True)
+class Date(Quasi):
+    """A quasi-identifier of dates; shown as ranges of dates."""
+
+    kind: ClassVar[str] = "date"
+
+
+KINDS: dict[str, type[Quasi]] = {cls.kind: cls for cls in (Quasi, Number, Nominal, Ordered, Date)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Which column has which role; a column without a role is refused.
+
+    Parameters
+    ----------
+    person
+        The column that names the person; None where each record is a person of its own.
+    quasi
+        Quasi-identifiers: what an adversary may know of a person. A bare name takes its kind from the data; `Number`,
+        `Nominal`, `Ordered` and `Date` say it.
+    sensitive
+        Sensitive attributes: what nobody may learn of a person. Published as they are.
+    kept
+        Columns published unchanged.
+    dropped
+        Columns not published.
+    time
+        A column for following a person over time; published as `time_as` says, never as it is.
+    time_as
+        "sequence": the person's own first, second, ... time; "shift": dates moved by a random number of days a person.
+    missing
+        What a missing quasi-identifier is: "value" (a value of its own), "refuse" (an error), or "drop" (the record is
+        left out and counted).
+
+    Examples
+    --------
+    >>> Schema(person="patient", quasi=["age", Nominal("gender")], sensitive=["disease"]).quasi_names
+    ('age', 'gender')
+    """
+
+    quasi: Sequence[str | Quasi]
+    person: str | None = None
+    sensitive: Sequence[str] = ()
+    kept: Sequence[str] = ()
+    dropped: Sequence[str] = ()
+    time: str | None = None
+    time_as: str = "sequence"
+    missing: str = "value"
+
+    def __post_init__(self) -> None:
+        for role in ("quasi", "sensitive", "kept", "dropped"):
+            if isinstance(getattr(self, role), str):
+                raise SchemaError(f"'{role}' must be a list of columns, not one text.")
+        named = tuple(column if isinstance(column, Quasi) else Quasi(str(column)) for column in self.quasi)
+        object.__setattr__(self, "quasi", named)
+        for role in ("sensitive", "kept", "dropped"):
+            object.__setattr__(self, role, tuple(getattr(self, role)))
+        if not named:
+            raise SchemaError("The schema names no quasi-identifier. Name what an adversary may know of a person.")
+        if self.missing not in MISSING_CHOICES:
+            raise SchemaError(f"missing must be one of {', '.join(MISSING_CHOICES)}.")
+        if self.time_as not in TIME_CHOICES:
+            raise SchemaError(f"time_as must be one of {', '.join(TIME_CHOICES)}.")
+        self._refuse_two_roles()
+
+    @property
+    def columns(self) -> tuple[Quasi, ...]:
+        """The quasi-identifiers, each with its kind."""
+        return self.quasi  # type: ignore[return-value]
+
+    @property
+    def quasi_names(self) -> tuple[str, ...]:
+        """The names of the quasi-identifiers."""
+        return tuple(column.name for column in self.columns)
+
+    def roles(self) -> list[tuple[str, str]]:
+        """Every (column, role) that the schema names, in a fixed order."""
+        named = [(self.person, "person")] if self.person is not None else []
+        named += [(name, "quasi") for name in self.quasi_names]
+        named += [(name, "sensitive") for name in self.sensitive]
+        named += [(self.time, "time")] if self.time is not None else []
+        named += [(name, "kept") for name in self.kept]
+        named += [(name, "dropped") for name in self.dropped]
+        return named  # type: ignore[return-value]
+
+    def published(self) -> set[str]:
+        """The columns that a release has."""
+        return {name for name, role in self.roles() if role != "dropped"}
+
+    def check_against(self, columns: Iterable[str]) -> None:
+        """Refuse a table whose columns do not fit, naming all that is wrong in one error."""
+        columns = list(columns)
+        problems = [
+            f"The schema names '{name}' as {role}, but the table has no such column.{did_you_mean(name, columns)}"
+            for name, role in self.roles()
+            if name not in columns
+        ]
+        named = {name for name, _ in self.roles()}
+        without = [name for name in columns if name not in named]
+        if without:
+            problems.append(
+                f"{len(without)} of {len(columns)} columns have no role: {', '.join(without)}. "
+                "Give each a role: person, quasi, sensitive, time, kept or dropped."
+            )
+        if problems:
+            if any(name not in columns for name in named):
+                problems.append(f"The table's columns are: {', '.join(columns)}.")
+            raise SchemaError("\n".join(problems))
+
+    def _refuse_two_roles(self) -> None:
+        seen: dict[str, str] = {}
+        twice = []
+        for name, role in self.roles():
+            if name in seen:
+                twice.append(f"'{name}' is named as {seen[name]} and as {role}")
+            seen.setdefault(name, role)
+        if twice:
+            raise SchemaError(f"A column can have one role only: {'; '.join(twice)}.")

@@ -1,0 +1,124 @@
+"""The table: coded columns, and which person each record belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, SchemaError
+from shoal.table.columns import CategoryColumn, Codes, LineOf, NumberColumn, category_column, code_values, quasi_column
+from shoal.table.frames import to_polars
+from shoal.table.schema import Schema
+
+QuasiColumn = NumberColumn | CategoryColumn
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as the stages need it: one code a person, quasi-identifiers as arrays, sensitive attributes as codes."""
+
+    schema: Schema
+    frame: pl.DataFrame
+    kind_of_frame: str
+    person_of_record: Codes
+    n_persons: int
+    quasi: Mapping[str, QuasiColumn]
+    sensitive: Mapping[str, CategoryColumn]
+    notes: tuple[str, ...] = ()
+    """What was left out when the table was made, in plain sentences with counts."""
+    line_of: LineOf = field(default=lambda record: None, repr=False, compare=False)
+
+    @classmethod
+    def from_frame(cls, frame: Any, schema: Schema, *, line_of: LineOf | None = None) -> Table:
+        """Read a frame of pandas, polars or pyarrow by a schema; refuse what does not fit."""
+        records, kind = to_polars(frame)
+        line_of = line_of or (lambda record: None)
+        schema.check_against(records.columns)
+        if not len(records):
+            raise InputError("The table has no records.")
+        _refuse_nested(records)
+        _refuse_missing_persons(records, schema, line_of)
+        records, notes, line_of = _without_missing(records, schema, line_of)
+        person_of_record, n_persons = _persons(records, schema)
+        quasi = {column.name: quasi_column(records[column.name], column, line_of) for column in schema.columns}
+        sensitive = {name: category_column(records[name]) for name in schema.sensitive}
+        return cls(schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, line_of)
+
+    @property
+    def n_records(self) -> int:
+        """How many records the table has."""
+        return len(self.person_of_record)
+
+    @cached_property
+    def records_of_person(self) -> NDArray[np.int64]:
+        """How many records each person has."""
+        return np.bincount(self.person_of_record, minlength=self.n_persons)
+
+    def with_records(self, keep: NDArray[np.bool_], note: str) -> Table:
+        """The table with only some of its records, and a note that says why."""
+        frame = self.frame.filter(pl.Series(keep))
+        kept = np.flatnonzero(keep)
+        before = self.line_of
+        smaller = Table.from_frame(frame, self.schema, line_of=lambda record: before(int(kept[record])))
+        return Table(
+            smaller.schema, frame, self.kind_of_frame, smaller.person_of_record, smaller.n_persons, smaller.quasi,
+            smaller.sensitive, (*self.notes, note), smaller.line_of,
+        )  # fmt: skip
+
+
+def _refuse_nested(records: pl.DataFrame) -> None:
+    nested = [name for name, dtype in records.schema.items() if dtype.is_nested()]
+    if nested:
+        raise InputError(f"Columns of lists or structures cannot be published: {', '.join(nested)}.")
+
+
+def _refuse_missing_persons(records: pl.DataFrame, schema: Schema, line_of: LineOf) -> None:
+    if schema.person is None:
+        return
+    persons = records[schema.person]
+    missing = persons.is_null()
+    if persons.dtype in (pl.Float32, pl.Float64):
+        missing |= persons.is_nan().fill_null(False)
+    if missing.any():
+        record = missing.arg_max()
+        line = line_of(record) if record is not None else None
+        where = f", the first in line {line:,}" if line is not None else f", the first in record {(record or 0) + 1:,}"
+        raise SchemaError(
+            f"The person column '{schema.person}' is missing in {int(missing.sum()):,} of {len(records):,} "
+            f"records{where}. Without it their risk cannot be counted: fill it in, or leave those records out."
+        )
+
+
+def _without_missing(
+    records: pl.DataFrame, schema: Schema, line_of: LineOf
+) -> tuple[pl.DataFrame, tuple[str, ...], LineOf]:
+    """Apply the schema's choice about missing quasi-identifiers."""
+    if schema.missing == "value":
+        return records, (), line_of
+    counts = {name: records[name].null_count() for name in schema.quasi_names}
+    named = ", ".join(f"'{name}' in {count:,}" for name, count in counts.items() if count)
+    if not named:
+        return records, (), line_of
+    if schema.missing == "refuse":
+        raise SchemaError(f"Missing quasi-identifiers are refused: {named} of {len(records):,} records.")
+    complete = ~pl.any_horizontal(pl.col(list(schema.quasi_names)).is_null())
+    keep = records.select(complete).to_series()
+    kept = np.flatnonzero(keep.to_numpy())
+    if not len(kept):
+        raise InputError(f"Every record misses a quasi-identifier ({named}); none is left.")
+    dropped = len(records) - len(kept)
+    note = f"{dropped:,} of {len(records):,} records were left out because a quasi-identifier is missing ({named})."
+    return records.filter(keep), (note,), lambda record: line_of(int(kept[record]))
+
+
+def _persons(records: pl.DataFrame, schema: Schema) -> tuple[Codes, int]:
+    if schema.person is None:
+        return np.arange(len(records), dtype=np.int32), len(records)
+    codes, distinct = code_values(records[schema.person])
+    return codes, len(distinct)

@@ -1,0 +1,188 @@
+"""The documentation is complete and true: what is registered has a page, snippets run, links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+DOCS = PROJECT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), *PROJECT.glob("*.md")])
+MODULES = sorted((PROJECT / "src" / "shoal").rglob("*.py"))
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(PROJECT).as_posix()
+
+
+# --- pages ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("module", "registry", "folder"),
+    [
+        ("shoal.models", "MODELS", "models"),
+        ("shoal.grouping", "METHODS", "methods"),
+        ("shoal.masking", "MASKS", "masks"),
+    ],
+)
+def test_all_that_is_registered_has_a_page_and_the_reverse(module: str, registry: str, folder: str) -> None:
+    names = set(getattr(importlib.import_module(module), registry))
+    pages = {page.stem for page in (DOCS / folder).glob("*.md")} - {"index"}
+    assert names, f"{module}.{registry} is empty"
+    assert not names - pages, f"without a page in docs/{folder}: {sorted(names - pages)}"
+    assert not pages - names, f"pages in docs/{folder} about nothing that is registered: {sorted(pages - names)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_a_page_begins_with_its_one_title(page: Path) -> None:
+    titles = [line for line in prose_of(page).splitlines() if line.startswith("# ")]
+    assert page.read_text(encoding="utf-8").startswith("# ")
+    assert len(titles) == 1
+
+
+def test_every_decision_is_in_the_index_with_question_choice_and_cost() -> None:
+    index = (DOCS / "decisions" / "index.md").read_text(encoding="utf-8")
+    pages = [page for page in sorted((DOCS / "decisions").glob("*.md")) if page.name != "index.md"]
+    assert pages
+    for page in pages:
+        headings = re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert headings == ["Question", "Choice", "What it costs"], shown(page)
+        assert f"({page.name})" in index, f"{page.name} is missing in the index of decisions"
+
+
+# --- snippets ------------------------------------------------------------------------------------------------------
+
+
+class Snippet(NamedTuple):
+    """The code of one fenced block, and the line of the page on which it begins."""
+
+    code: str
+    line: int
+
+
+def snippets_of(page: Path) -> list[Snippet]:
+    text = page.read_text(encoding="utf-8")
+    fences = re.finditer(r"^```python[^\n]*\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    return [Snippet(fence[1], text.count("\n", 0, fence.start(1)) + 1) for fence in fences]
+
+
+def run_snippet(snippet: Snippet, page: Path, names: dict[str, object]) -> None:
+    """Run a block as a reader would; one with prompts must also answer what the page says it answers."""
+    if ">>> " not in snippet.code:
+        padding = "\n" * (snippet.line - 1)  # so that a traceback names the line of the page
+        exec(compile(padding + snippet.code, shown(page), "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(snippet.code, names, shown(page), shown(page), snippet.line - 1)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    failures: list[str] = []
+    runner.run(test, out=failures.append, clear_globs=False)
+    names.update(test.globs)
+    assert not failures, "".join(failures)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets_of(page)], ids=shown)
+def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for snippet in snippets_of(page):
+        run_snippet(snippet, page, names)
+
+
+def test_examples_in_docstrings_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in MODULES:
+        if ">>> " in path.read_text(encoding="utf-8"):
+            name = ".".join(path.relative_to(PROJECT / "src").with_suffix("").parts).removesuffix(".__init__")
+            module = importlib.import_module(name)
+            outcome = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+            assert outcome.attempted > 0, f"{shown(path)} has examples that doctest does not find"
+            assert outcome.failed == 0, f"examples of {shown(path)} answer something else"
+
+
+# --- links ---------------------------------------------------------------------------------------------------------
+
+
+def prose_of(page: Path) -> str:
+    """A page without its code, in which brackets and hashes mean other things."""
+    text = re.sub(r"^(```|~~~).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "``", text)
+
+
+def links_of(page: Path) -> list[str]:
+    prose = prose_of(page)
+    inline = re.findall(r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)", prose)
+    referenced = re.findall(r"^\[[^\]]+\]:\s+(\S+)", prose, flags=re.MULTILINE)
+    return inline + referenced
+
+
+def anchors_of(page: Path) -> set[str]:
+    """The names under which headings can be linked to, made as the site's generator makes them."""
+    from markdown.extensions.toc import slugify, unique
+
+    text = re.sub(r"^(```|~~~).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    anchors: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE):
+        unique(slugify(re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading), "-"), anchors)
+    return anchors
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_links_lead_somewhere(page: Path) -> None:
+    dead = []
+    for link in links_of(page):
+        if re.match(r"[a-z]+:", link):  # elsewhere on the network; not ours to keep
+            continue
+        address, _, anchor = link.partition("#")
+        target = (page.parent / address).resolve() if address else page
+        is_dead = not target.exists() or PROJECT not in [target, *target.parents]
+        if is_dead or (anchor and target.suffix == ".md" and anchor not in anchors_of(target)):
+            dead.append(link)
+    assert not dead
+
+
+# --- the site ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    build = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert build.returncode == 0, build.stdout + build.stderr
+    return folder
+
+
+def test_the_site_has_every_page(site: Path) -> None:
+    for page in DOCS.rglob("*.md"):
+        place = page.relative_to(DOCS).with_suffix("")
+        built = site / place.parent / "index.html" if place.name == "index" else site / place / "index.html"
+        assert built.is_file(), shown(page)
+
+
+FETCHES = re.compile(
+    r"""<(?:script|img|iframe|source|embed)\b[^>]*\bsrc\s*=\s*["']?(?:https?:)?//"""
+    r"""|<link\b(?![^>]*rel=["']?canonical)[^>]*\bhref\s*=\s*["']?(?:https?:)?//"""
+    r"""|url\(\s*["']?(?:https?:)?//"""
+    r"""|@import\s+["'](?:https?:)?//""",
+    flags=re.IGNORECASE,
+)
+
+
+def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
+    texts = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
+    assert texts
+    fetching = [path.relative_to(site).as_posix() for path in texts if FETCHES.search(path.read_text(encoding="utf-8"))]
+    assert not fetching
