@@ -46,7 +46,7 @@ def test_the_whole_table() -> None:
     assert WHOLE.records.tolist() == [19]
     assert WHOLE.persons.tolist() == [8]
     assert GBalance(g=0).reached(WHOLE)[0] == pytest.approx(0.8199, abs=5e-5)
-    assert GBalance(g=0).reached(WHOLE)[0] == 1 - 65 / 361
+    assert GBalance(g=0).reached(WHOLE)[0] == 296 / 361
     assert HAffiliation(h=1).reached(WHOLE).tolist() == [0.375]
     assert HAffiliation(h=0.375).holds(WHOLE).tolist() == [True]
     assert HAffiliation(h=0.374).holds(WHOLE).tolist() == [False]

@@ -24,10 +24,9 @@ def tables(draw: st.DrawFn, *, max_persons: int = 8, max_groups: int = 3) -> lis
             max_size=max_persons,
         )
     )
-    drawn = draw(
-        st.lists(st.integers(0, max_groups - 1), min_size=len(values_of_person), max_size=len(values_of_person))
-    )
-    group_of_person = [*range(max_groups), *drawn][: len(values_of_person)]
+    n_others = len(values_of_person) - max_groups
+    others = draw(st.lists(st.integers(0, max_groups - 1), min_size=n_others, max_size=n_others))
+    group_of_person = [*range(max_groups), *others]
     return [
         (group, person, value)
         for person, (group, values) in enumerate(zip(group_of_person, values_of_person, strict=True))

@@ -58,9 +58,10 @@ def test_a_table_of_one_value_gains_nothing(kind: str) -> None:
 def test_counts_whose_products_exceed_64_bits() -> None:
     half = 2**40
     groups = groups_of_values([[half, half], [half + 1, half - 1]])
-    gain = Fraction(half + 1, 2 * half) / Fraction(2 * half + 1, 4 * half) - 1
-    assert BetaLikeness(beta=gain).holds(groups).tolist() == [True, True]
-    assert BetaLikeness(beta=gain - Fraction(1, 10**40)).holds(groups).tolist() == [True, False]
+    gains = Fraction(1, 2 * half - 1), Fraction(1, 2 * half + 1)  # of value 1 in the first, of value 0 in the second
+    assert BetaLikeness(beta=gains[0]).holds(groups).tolist() == [True, True]
+    assert BetaLikeness(beta=gains[1]).holds(groups).tolist() == [False, True]
+    assert BetaLikeness(beta=gains[1] - Fraction(1, 10**40)).holds(groups).tolist() == [False, False]
 
 
 @settings(deadline=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,8 +66,6 @@ def told(model: Model) -> str:
 
 
 def on_column(model: Model, column: str) -> Model:
-    from dataclasses import replace
-
     return replace(model, column=column)
 
 
@@ -107,7 +106,7 @@ def test_no_groups_give_no_verdicts(model: Model) -> None:
 
 @pytest.mark.parametrize("model", EVERY, ids=told)
 def test_one_record_is_judged(model: Model) -> None:
-    alone = group_counts([(0, "a", 0), (1, "b", 1), (1, "c", 0)])
+    alone = group_counts([(0, "a", 0), (1, "b", 1), (1, "c", 2), (1, "d", 3)])
     assert not model.holds(alone)[0]
 
 

@@ -29,7 +29,7 @@ def test_a_threshold_out_of_range_is_refused(k: object) -> None:
 def test_persons_with_equally_many_records_count_as_themselves(n_persons: int, records_each: int) -> None:
     groups = one_group([records_each] * n_persons)
     assert EntropyBalance(k=n_persons).holds(groups).tolist() == [True]
-    assert EntropyBalance(k=n_persons + Fraction(1, 10**9)).holds(groups).tolist() == [False]
+    assert EntropyBalance(k=n_persons + Fraction(1, 10**8)).holds(groups).tolist() == [False]
     assert EntropyBalance(k=1).reached(groups) == pytest.approx(n_persons, rel=1e-13)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import os
@@ -75,7 +76,7 @@ def usual_umask() -> Iterator[None]:
     os.umask(before)
 
 
-class Stop(Exception):
+class StopError(Exception):
     """Something that goes wrong in the block."""
 
 
@@ -108,6 +109,7 @@ def test_target_may_be_relative_and_have_an_odd_name(tmp_path: Path, monkeypatch
     for words in ("first", "second"):
         publish(Path("out [1]*.d"), words)
     assert words_in(tmp_path / "out [1]*.d") == "second"
+    assert beside(tmp_path / "out [1]*.d") == []
 
 
 def test_folder_around_target_may_be_a_link(tmp_path: Path, way: str) -> None:
@@ -191,7 +193,7 @@ def test_file_system_without_exchange_takes_two_steps(
     target: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def refuse(*_: object) -> int:
-        folder_module.ctypes.set_errno(number)
+        ctypes.set_errno(number)
         return -1
 
     publish(target, "first")
@@ -203,7 +205,7 @@ def test_file_system_without_exchange_takes_two_steps(
 
 def test_exchange_that_fails_for_another_reason_changes_nothing(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> int:
-        folder_module.ctypes.set_errno(errno.EBUSY)
+        ctypes.set_errno(errno.EBUSY)
         return -1
 
     publish(target, "first")
@@ -217,7 +219,7 @@ def test_exchange_that_fails_for_another_reason_changes_nothing(target: Path, mo
 # An error in the block
 
 
-@pytest.mark.parametrize("error", [Stop, KeyboardInterrupt, SystemExit, OutputError])
+@pytest.mark.parametrize("error", [StopError, KeyboardInterrupt, SystemExit, OutputError])
 @pytest.mark.parametrize("is_there", [False, True])
 def test_error_in_the_block_leaves_target_as_it_was(target: Path, error: type[BaseException], is_there: bool) -> None:
     if is_there:
@@ -260,7 +262,7 @@ def test_unconfirmed_swap_is_not_called_nothing_written(target: Path, monkeypatc
         real_sync(path)
 
     monkeypatch.setattr(folder_module, "_sync_folder", sync)
-    with pytest.raises(OutputError, match="is in .* but the system cannot confirm") as caught:
+    with pytest.raises(OutputError, match=r"is in .* but the system cannot confirm") as caught:
         publish(target, "first")
     assert "Nothing was written" not in str(caught.value)
     assert words_in(target) == "first"
@@ -605,17 +607,18 @@ def test_half_removed_old_folder_is_not_put_back_later(
 
     def stop_halfway(path: Path) -> None:
         (path / "release.csv").unlink()
-        raise Stop
+        raise StopError
 
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", stop_halfway)
-        with pytest.raises(Stop):
+        with pytest.raises(StopError):
             finish_interrupted(target)
     shutil.rmtree(target)
     finish_interrupted(target)
     assert list(target.parent.iterdir()) == []
 
 
+@pytest.mark.filterwarnings("error")
 def test_names_that_only_look_like_ours_are_left_alone(tmp_path: Path) -> None:
     others = [f".out.shoal-new-{TOKEN}x", ".out.shoal-new-", f".outer.shoal-new-{TOKEN}", f"out.shoal-old-{TOKEN}"]
     for name in others:
@@ -626,12 +629,32 @@ def test_names_that_only_look_like_ours_are_left_alone(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == len(others) + 2
 
 
-def test_folder_closed_to_its_owner_is_removed_too(target: Path, leave: Callable[..., Path]) -> None:
-    closed = leave("new", "second")
-    (closed / "steward").chmod(0)
-    closed.chmod(0o500)
-    finish_interrupted(target)
-    assert list(target.parent.iterdir()) == []
+CLOSED_TO_ITS_OWNER = """
+import os, sys, warnings
+from pathlib import Path
+from shoal.publishing.folder import finish_interrupted
+
+warnings.simplefilter("error")
+if os.getuid() == 0:
+    os.setuid(65534)
+closed = Path(sys.argv[1])
+(closed / "steward" / "deeper").mkdir(parents=True)
+(closed / "steward" / "deeper" / "file").touch()
+for path in (closed / "steward" / "deeper", closed / "steward", closed):
+    path.chmod(0)
+finish_interrupted(closed.with_name("out"))
+"""
+
+
+def test_folder_closed_to_its_owner_is_removed_too() -> None:
+    with tempfile.TemporaryDirectory() as parent:
+        os.chmod(parent, 0o777)
+        subprocess.run(
+            [sys.executable, "-c", CLOSED_TO_ITS_OWNER, str(Path(parent, f".out.shoal-new-{TOKEN}"))],
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+            check=True,
+        )
+        assert os.listdir(parent) == []
 
 
 # A run is killed before every line of folder.py that it passes and before every file or folder that it removes. Each
@@ -811,6 +834,26 @@ def test_run_that_was_killed_holds_nobody_up(target: Path, other_run: subprocess
     publish(target, "second")
     assert words_in(target) == "second"
     assert beside(target) == []
+
+
+def test_lock_on_a_file_that_was_just_removed_is_no_lock(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run before removes its lock file between our opening of it and our locking of it."""
+    real_try_lock = folder_module._try_lock
+    lock = target.with_name(".out.shoal-lock")
+    attempts = []
+
+    def try_lock(descriptor: int) -> bool:
+        attempts.append(descriptor)
+        if len(attempts) == 1:
+            lock.unlink()
+        return real_try_lock(descriptor)
+
+    monkeypatch.setattr(folder_module, "_try_lock", try_lock)
+    with replacing_folder(target, overwrite=False) as folder:
+        with pytest.raises(OutputError, match="Another run is writing to"):
+            publish(target, "second")
+        fill(folder, "first")
+    assert words_in(target) == "first"
 
 
 def test_many_runs_at_once_write_one_after_the_other(target: Path, way: str) -> None:

@@ -216,7 +216,7 @@ def test_the_key_may_have_one_name_or_several_parts(write: Write) -> None:
     both = read_files(records, join=Join(person_file=persons, on={"id": "id", "site": "site"}))
     assert both.frame["sex"].to_list() == ["m", "f"]
     assert both.notes == ()
-    with pytest.raises(SchemaError, match=r"1 keys occur more than once in 'persons.csv'"):
+    with pytest.raises(SchemaError, match=r"1 key occurs more than once in 'persons.csv'"):
         read_files(write("records.csv", "id,disease\n1,Flu\n"), join=Join(person_file=persons, on="id"))
     with pytest.raises(ParameterError, match="at least one key column"):
         Join(person_file=persons, on={})

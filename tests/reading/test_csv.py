@@ -133,6 +133,17 @@ def test_gzip(write: Write) -> None:
     assert "cut short or is not a gzip file" in refusal(write(b"a,b\n1,2\n", "plain.csv.gz"))
 
 
+@pytest.mark.parametrize("value", ["\ufeffx", "x\x01", "x^", "x\u06b1", "#", "PAR1"])
+def test_first_value_is_never_taken_for_a_mark_of_the_file(write: Write, value: str) -> None:
+    assert columns_of(read_csv(write(f"a,b\n{value},1\n"))) == {"a": [value], "b": ["1"]}
+
+
+@pytest.mark.parametrize("delimiter", ["0", "1"])
+def test_delimiter_may_be_a_digit(write: Write, delimiter: str) -> None:
+    reading = read_csv(write(f"a{delimiter}b\nx{delimiter}y\n"), CsvOptions(delimiter=delimiter))
+    assert columns_of(reading) == {"a": ["x"], "b": ["y"]}
+
+
 # Delimiters
 
 
@@ -478,3 +489,13 @@ def test_a_large_file_is_read_whole(write: Write) -> None:
     lines[150_000] = '1,2,"two\nlines"'
     lines[10] = '1,5" wide,x'
     assert read_csv(write("\n".join(lines))).line_of_record(n_records - 1) == n_records + 2
+
+
+def test_a_large_file_with_line_ends_in_its_values_is_read_as_the_csv_module_reads_it(write: Write) -> None:
+    notes = ["plain", "two\nlines", 'a "b",\n"c"', "\n\n\n", "", ",", "é\r\n"]
+    records = [[str(number), notes[number % 7], notes[number * number % 11 % 7]] for number in range(200_000)]
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([["number", "one", "two"], *records])
+    with patch("shoal.reading.csv._read_slowly", side_effect=AssertionError("polars is to read this file")):
+        reading = read_csv(write(text.getvalue()), CsvOptions(missing=()))
+    assert [list(record) for record in reading.frame.iter_rows()] == records

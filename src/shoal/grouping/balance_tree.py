@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import PersonSpace, person_space
 from shoal.grouping.tree import Sweep, Tree
 from shoal.kernels import trees
-from shoal.kernels.trees import Cuts, Order, Segments
-from shoal.models.contract import Model
+from shoal.kernels.trees import Cuts, Orders, Segments
+from shoal.models.contract import Model, least_persons
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
 
@@ -64,14 +63,13 @@ class BalanceTree:
 
 def best_sweep(space: PersonSpace, models: Sequence[Model]) -> Sweep:
     """A sweep of all cuts, by what they take off the sum of squares inside groups."""
-    keep_most = any("most_records" in model.needs for model in models)
+    needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
+    fewest = least_persons(models)
 
-    def sweep(
-        number: int, order: Order, segments: Segments, by_count: NDArray[np.int32], everyone: Segments
-    ) -> Cuts:
+    def sweep(orders: Orders, segments: Segments, first: int, last: int) -> Cuts:
         return trees.sweep_all_cuts(  # type: ignore[no-any-return]
-            order, segments, by_count, everyone, space.persons, space.n_categories,
-            1.0 / float(space.grid) ** 2, keep_most,
+            orders, segments, first, last, space.persons, space.n_categories, 1.0 / float(space.grid) ** 2,
+            fewest, "most_records" in needs, "log_records" in needs,
         )  # fmt: skip
 
     return sweep
@@ -79,13 +77,13 @@ def best_sweep(space: PersonSpace, models: Sequence[Model]) -> Sweep:
 
 def median_sweep(space: PersonSpace, criterion: int, *, split_ties: bool = False) -> Sweep:
     """A sweep of median cuts only, by the criterion given."""
+    numeric_of_order = np.array(space.numeric_of_order)
+    span_of_order = np.array(space.span_of_order)
 
-    def sweep(
-        number: int, order: Order, segments: Segments, by_count: NDArray[np.int32], everyone: Segments
-    ) -> Cuts:
+    def sweep(orders: Orders, segments: Segments, first: int, last: int) -> Cuts:
         return trees.sweep_median_cuts(  # type: ignore[no-any-return]
-            order, segments, by_count, everyone, space.persons, space.numeric_of_order[number],
-            float(space.grid), space.span_of_order[number], criterion, split_ties,
+            orders, segments, first, last, space.persons, numeric_of_order, float(space.grid), span_of_order,
+            criterion, split_ties,
         )  # fmt: skip
 
     return sweep

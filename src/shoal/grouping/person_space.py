@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import counting, points
-from shoal.kernels.trees import Order, Persons
+from shoal.kernels.trees import SEVERAL, Orders, Persons, Segments
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import Table
 
@@ -20,13 +20,14 @@ class PersonSpace:
     """What a tree needs to know of persons, and one sorted order a quasi-identifier."""
 
     persons: Persons
-    orders: tuple[Order, ...]
-    """One a quasi-identifier, in the schema's order."""
+    orders: Orders
+    """One a quasi-identifier, in the schema's order, and the persons by their number of records, most first."""
+    whole_table: Segments
+    """Where each order starts and ends."""
     numeric_of_order: tuple[int, ...]
     """The number of the numeric attribute of each order, or -1 for a nominal one."""
     span_of_order: tuple[float, ...]
     """The extent of the keys over the whole table; for a nominal order its number of categories less one."""
-    by_count: NDArray[np.int32]
     grid: int
     """How many steps the whole-number grid has from the lowest to the highest value of an attribute."""
     n_categories: int
@@ -38,7 +39,7 @@ class PersonSpace:
     @property
     def n_persons(self) -> int:
         """How many persons there are."""
-        return len(self.persons.records)
+        return len(self.persons.row)
 
 
 def person_space(table: Table, *, one_record_a_person: bool = False, ties_by_records: bool = False) -> PersonSpace:
@@ -86,14 +87,16 @@ def person_space(table: Table, *, one_record_a_person: bool = False, ties_by_rec
             orders.append(_nominal_order(*pairs[nominal.index(column)], records, column.n_codes))
             numeric_of_order.append(-1)
             spans.append(float(max(column.n_codes - 1, 1)))
+    orders.append(_numeric_order(-records.astype(np.float64), None))
+    ends = np.cumsum([len(order.person) for order in orders])[:, None]
     value_pairs = {name: _pairs_of_persons(column.codes, column.n_codes, table)
                    for name, column in table.sensitive.items()}  # fmt: skip
     return PersonSpace(
         persons=persons,
-        orders=tuple(orders),
+        orders=Orders(*(np.concatenate(parts) for parts in zip(*orders, strict=True))),
+        whole_table=Segments(np.concatenate([[[0]], ends[:-1]]), ends),
         numeric_of_order=tuple(numeric_of_order),
         span_of_order=tuple(spans),
-        by_count=np.argsort(-records, kind="stable").astype(np.int32),
         grid=grid,
         n_categories=max((column.n_codes for column in nominal), default=1),
         pairs=value_pairs,
@@ -153,14 +156,18 @@ def _persons(
     start = np.zeros((len(pairs), len(records) + 1), np.int64)
     category = np.zeros((len(pairs), longest), np.int32)
     count = np.zeros((len(pairs), longest), np.int64)
+    one_category = np.full((len(records), len(pairs)), SEVERAL, np.int64)
     for j, (starts, values, counts) in enumerate(pairs):
         start[j], category[j, : len(values)], count[j, : len(values)] = starts, values, counts
-    return Persons(records, records * np.log2(records), mass, within, start, category, count)
+        single = np.diff(starts) == 1
+        one_category[single, j] = values[starts[:-1][single]]
+    row = np.concatenate([records[:, None], mass, one_category], axis=1)
+    return Persons(np.ascontiguousarray(row), mass.shape[1], within, start, category, count)
 
 
-def _numeric_order(key: NDArray[np.float64], records: NDArray[np.int64] | None) -> Order:
+def _numeric_order(key: NDArray[np.float64], records: NDArray[np.int64] | None) -> Orders:
     order = np.argsort(key, kind="stable") if records is None else np.lexsort((records, key))
-    return Order(order.astype(np.int32), key[order], np.zeros(len(key), np.int32))
+    return Orders(order.astype(np.int32), key[order], np.zeros(len(key), np.int32))
 
 
 def _nominal_order(
@@ -169,7 +176,7 @@ def _nominal_order(
     count: NDArray[np.int64],
     records: NDArray[np.int64],
     n_categories: int,
-) -> Order:
+) -> Orders:
     """Persons by category, those with the largest share first; of two categories one run says it all."""
     person = np.repeat(np.arange(len(start) - 1), np.diff(start))
     if n_categories == 2 and (category == 0).any():
@@ -177,7 +184,7 @@ def _nominal_order(
         person, category, count = person[only], category[only], count[only]
     share = count / records[person]
     order = np.lexsort((-share, category))
-    return Order(person[order].astype(np.int32), share[order], category[order].astype(np.int32))
+    return Orders(person[order].astype(np.int32), share[order], category[order].astype(np.int32))
 
 
 def _whole(

@@ -3,10 +3,11 @@
 An *order* lists persons sorted by one quasi-identifier. A numeric quasi-identifier has one *run*; a nominal one has
 a run a category, listing the persons who have it, those with the largest share of it first. A *cut* at a position
 puts the persons of its run up to there on the left, all others of the node on the right. Orders stay sorted from the
-root to the leaves (as in CART): a node is a segment of each order. The order `by_count` lists persons by their number
-of records, most first.
+root to the leaves (as in CART): a node is a segment of each order. All orders stand in one array, one behind the
+other; the last, `by_count`, lists persons by their number of records, most first.
 
-Sums are whole numbers, so that nothing depends on the order of the records or on rounding.
+Sums are whole numbers, so that nothing depends on the order of the records or on rounding. What a sweep reads of a
+person stands in one row, so that a step costs one cache line.
 """
 
 from __future__ import annotations
@@ -18,22 +19,24 @@ from numba import njit
 
 BALANCE_VARIANCE = 0
 WIDEST = 1
+SEVERAL = -1
 
 
 class Persons(NamedTuple):
     """What a sweep knows of persons."""
 
-    records: np.ndarray  # (persons) int64: how many records
-    logs: np.ndarray  # (persons) float64: c log2 c of that number
-    mass: np.ndarray  # (persons, numeric) int64: sum over records of the value on a whole-number grid
+    row: np.ndarray
+    """(persons, 1 + numeric + nominal) int64: the number of records; for each numeric attribute the sum over records
+    of the value on a whole-number grid; for each nominal one the category, or SEVERAL."""
+    n_numeric: int
     within: np.ndarray  # (persons, numeric) float64: squares around the person's own mean, scaled to [0, 1]
     start: np.ndarray  # (nominal, persons + 1) int64: where the categories of a person start
     category: np.ndarray  # (nominal, pairs) int32
     count: np.ndarray  # (nominal, pairs) int64: records of the person in the category
 
 
-class Order(NamedTuple):
-    """Persons sorted by one quasi-identifier."""
+class Orders(NamedTuple):
+    """Persons sorted by each quasi-identifier, one order behind the other."""
 
     person: np.ndarray  # int32
     key: np.ndarray  # float64: the mean over the person's records, or the share of them in the category
@@ -41,14 +44,14 @@ class Order(NamedTuple):
 
 
 class Segments(NamedTuple):
-    """Where the nodes of a level stand in an order."""
+    """Where the nodes of a level stand in each order, (orders, nodes); the last order is `by_count`."""
 
     start: np.ndarray
     end: np.ndarray
 
 
 class Cuts(NamedTuple):
-    """Cuts found by a sweep, with the counts of both sides."""
+    """Cuts found by a sweep, with the counts of both sides, sorted by node, order, run and position."""
 
     node: np.ndarray
     run_start: np.ndarray
@@ -86,155 +89,178 @@ def _first_cuts(cuts, n):
 
 
 @njit(cache=True, nogil=True)
-def _ends_run(order, at, end):
-    return at + 1 == end or order.run[at + 1] != order.run[at]
+def _ends_run(orders, at, end):
+    return at + 1 == end or orders.run[at + 1] != orders.run[at]
 
 
 @njit(cache=True, nogil=True)
-def _count_cuts(order, segments):
+def _count_cuts(orders, segments, first_node, last_node):
     n_cuts = 0
-    for node in range(len(segments.start)):
-        for at in range(segments.start[node], segments.end[node]):
-            if _ends_run(order, at, segments.end[node]) or order.key[at + 1] != order.key[at]:
-                n_cuts += 1
+    for order in range(segments.start.shape[0] - 1):
+        for node in range(first_node, last_node):
+            end = segments.end[order, node]
+            for at in range(segments.start[order, node], end):
+                if _ends_run(orders, at, end) or orders.key[at + 1] != orders.key[at]:
+                    n_cuts += 1
     return n_cuts
 
 
 @njit(cache=True, nogil=True)
-def _add_up(everyone, persons, mass, count_of):
-    """Records, squared records and c log2 c of a node; adds up its mass and the records in each category."""
-    records = 0
-    squared = 0
-    logs = 0.0
-    mass[:] = 0
-    for person in everyone:
-        count = persons.records[person]
-        records += count
-        squared += count * count
-        logs += persons.logs[person]
-        for j in range(mass.shape[0]):
-            mass[j] += persons.mass[person, j]
-        for j in range(count_of.shape[0]):
-            for pair in range(persons.start[j, person], persons.start[j, person + 1]):
-                count_of[j, persons.category[j, pair]] += persons.count[j, pair]
-    return records, squared, logs
-
-
-@njit(cache=True, nogil=True)
-def _sum_squares(everyone, persons, count_of, squares):
-    """The squared number of records in each category, summed over the categories of each nominal attribute."""
+def _count_categories(here, persons, count_of, squares):
+    """Add up the records in each category of a node, and the squares of these numbers."""
+    offset = 1 + persons.n_numeric
     for j in range(count_of.shape[0]):
         squares[j] = 0
-        for person in everyone:
+        for person in here:
+            category = persons.row[person, offset + j]
+            if category != SEVERAL:
+                moved = persons.row[person, 0]
+                squares[j] += moved * (2 * count_of[j, category] + moved)
+                count_of[j, category] += moved
+                continue
             for pair in range(persons.start[j, person], persons.start[j, person + 1]):
-                squares[j] += persons.count[j, pair] * count_of[j, persons.category[j, pair]]
+                moved = persons.count[j, pair]
+                squares[j] += moved * (2 * count_of[j, persons.category[j, pair]] + moved)
+                count_of[j, persons.category[j, pair]] += moved
 
 
 @njit(cache=True, nogil=True)
-def _forget(everyone, persons, count_of):
+def _forget_categories(here, persons, count_of):
     """Set the counts of all categories that these persons have back to zero."""
+    offset = 1 + persons.n_numeric
     for j in range(count_of.shape[0]):
-        for person in everyone:
+        for person in here:
+            category = persons.row[person, offset + j]
+            if category != SEVERAL:
+                count_of[j, category] = 0
+                continue
             for pair in range(persons.start[j, person], persons.start[j, person + 1]):
                 count_of[j, persons.category[j, pair]] = 0
 
 
 @njit(cache=True, nogil=True)
-def _squares_around_means(mass, squares, records, mass_scale):
-    """Sum over attributes of (sum of values)^2 / records: what the sum of squares inside a group lacks."""
-    total = 0.0
-    for j in range(mass.shape[0]):
-        total += np.float64(mass[j]) * np.float64(mass[j]) * mass_scale
-    for j in range(squares.shape[0]):
-        total += 0.5 * squares[j]
-    return total / records
-
-
-@njit(cache=True, nogil=True)
-def sweep_all_cuts(order, segments, by_count, everyone, persons, n_categories, mass_scale, keep_most):
-    """Every cut between two different keys of every node, with the counts of both sides.
+def sweep_all_cuts(
+    orders, segments, first_node, last_node, persons, n_categories, mass_scale, least_persons, keep_most, keep_logs
+):
+    """Every cut between two different keys of some nodes, with the counts of both sides.
 
     The merit of a cut is what it takes off the sum of squares inside groups, over all quasi-identifiers together
-    (nominal ones as zero-one columns, halved so that a two-valued one weighs like a number).
+    (nominal ones as zero-one columns, halved so that a two-valued one weighs like a number). Cuts with fewer than
+    `least_persons` on a side are left out.
     """
-    cuts = _empty_cuts(_count_cuts(order, segments))
-    n_numeric = persons.mass.shape[1]
+    cuts = _empty_cuts(_count_cuts(orders, segments, first_node, last_node))
+    n_orders = segments.start.shape[0] - 1
+    n_numeric = persons.n_numeric
     n_nominal = persons.start.shape[0]
+    offset = 1 + n_numeric
+    row = persons.row
     all_mass = np.zeros(n_numeric, np.int64)
     left_mass = np.zeros(n_numeric, np.int64)
-    right_mass = np.zeros(n_numeric, np.int64)
     all_of = np.zeros((n_nominal, n_categories), np.int64)
     left_of = np.zeros((n_nominal, n_categories), np.int64)
     all_squares = np.zeros(n_nominal, np.int64)
     left_squares = np.zeros(n_nominal, np.int64)
     right_squares = np.zeros(n_nominal, np.int64)
-    is_left = np.zeros(len(persons.records), np.int32)
+    is_left = np.zeros(len(row) if keep_most else 1, np.int32)
     stamp = 0
     found = 0
-    for node in range(len(segments.start)):
-        here = by_count[everyone.start[node] : everyone.end[node]]
+    for node in range(first_node, last_node):
+        here = orders.person[segments.start[n_orders, node] : segments.end[n_orders, node]]
         n_persons = len(here)
-        all_records, all_squared, all_logs = _add_up(here, persons, all_mass, all_of)
-        _sum_squares(here, persons, all_of, all_squares)
-        uncut = _squares_around_means(all_mass, all_squares, all_records, mass_scale)
-        run_start = segments.start[node]
-        left_persons, left_records, left_squared, left_most, left_logs, heaviest = 0, 0, 0, 0, 0.0, 0
-        for at in range(segments.start[node], segments.end[node]):
-            if at == run_start:
-                stamp += 1
-                left_persons, left_records, left_squared, left_most, left_logs, heaviest = 0, 0, 0, 0, 0.0, 0
-                left_mass[:] = 0
-                left_squares[:] = 0
-                right_squares[:] = all_squares
-            person = order.person[at]
-            count = persons.records[person]
-            is_left[person] = stamp
-            left_persons += 1
-            left_records += count
-            left_squared += count * count
-            left_logs += persons.logs[person]
-            left_most = max(left_most, count)
+        all_records, all_squared, all_logs = 0, 0, 0.0
+        all_mass[:] = 0
+        for person in here:
+            count = row[person, 0]
+            all_records += count
+            all_squared += count * count
+            if keep_logs:
+                all_logs += count * np.log2(count)
             for j in range(n_numeric):
-                left_mass[j] += persons.mass[person, j]
-            for j in range(n_nominal):
-                for pair in range(persons.start[j, person], persons.start[j, person + 1]):
-                    moved = persons.count[j, pair]
-                    category = persons.category[j, pair]
-                    on_left = left_of[j, category]
-                    left_squares[j] += moved * (2 * on_left + moved)
-                    right_squares[j] -= moved * (2 * (all_of[j, category] - on_left) - moved)
-                    left_of[j, category] = on_left + moved
-            ends = _ends_run(order, at, segments.end[node])
-            if left_persons < n_persons and (ends or order.key[at + 1] != order.key[at]):
-                for j in range(n_numeric):
-                    right_mass[j] = all_mass[j] - left_mass[j]
-                right_records = all_records - left_records
-                on_left_side = _squares_around_means(left_mass, left_squares, left_records, mass_scale)
-                on_right_side = _squares_around_means(right_mass, right_squares, right_records, mass_scale)
-                right_most = 0
+                all_mass[j] += row[person, 1 + j]
+        _count_categories(here, persons, all_of, all_squares)
+        uncut = 0.0
+        for j in range(n_numeric):
+            uncut += np.float64(all_mass[j]) * np.float64(all_mass[j]) * mass_scale
+        for j in range(n_nominal):
+            uncut += 0.5 * all_squares[j]
+        uncut /= all_records
+        for order in range(n_orders):
+            end = segments.end[order, node]
+            run_start = segments.start[order, node]
+            left_persons, left_records, left_squared, left_most, left_logs, heaviest = 0, 0, 0, 0, 0.0, 0
+            for at in range(segments.start[order, node], end):
+                if at == run_start:
+                    stamp += 1
+                    left_persons, left_records, left_squared, left_most, left_logs, heaviest = 0, 0, 0, 0, 0.0, 0
+                    left_mass[:] = 0
+                    left_squares[:] = 0
+                    right_squares[:] = all_squares
+                person = orders.person[at]
+                count = row[person, 0]
+                left_persons += 1
+                left_records += count
+                left_squared += count * count
                 if keep_most:
-                    while is_left[here[heaviest]] == stamp:
-                        heaviest += 1
-                    right_most = persons.records[here[heaviest]]
-                cuts.node[found] = node
-                cuts.run_start[found] = run_start
-                cuts.position[found] = at
-                cuts.merit[found] = on_left_side + on_right_side - uncut
-                cuts.left_persons[found] = left_persons
-                cuts.left_records[found] = left_records
-                cuts.left_squared[found] = left_squared
-                cuts.left_most[found] = left_most
-                cuts.left_logs[found] = left_logs
-                cuts.right_persons[found] = n_persons - left_persons
-                cuts.right_records[found] = right_records
-                cuts.right_squared[found] = all_squared - left_squared
-                cuts.right_most[found] = right_most
-                cuts.right_logs[found] = all_logs - left_logs
-                found += 1
-            if ends:
-                _forget(order.person[run_start : at + 1], persons, left_of)
-                run_start = at + 1
-        _forget(here, persons, all_of)
+                    is_left[person] = stamp
+                    left_most = max(left_most, count)
+                if keep_logs:
+                    left_logs += count * np.log2(count)
+                for j in range(n_numeric):
+                    left_mass[j] += row[person, 1 + j]
+                for j in range(n_nominal):
+                    category = row[person, offset + j]
+                    if category != SEVERAL:
+                        on_left = left_of[j, category]
+                        left_squares[j] += count * (2 * on_left + count)
+                        right_squares[j] -= count * (2 * (all_of[j, category] - on_left) - count)
+                        left_of[j, category] = on_left + count
+                        continue
+                    for pair in range(persons.start[j, person], persons.start[j, person + 1]):
+                        moved = persons.count[j, pair]
+                        category = persons.category[j, pair]
+                        on_left = left_of[j, category]
+                        left_squares[j] += moved * (2 * on_left + moved)
+                        right_squares[j] -= moved * (2 * (all_of[j, category] - on_left) - moved)
+                        left_of[j, category] = on_left + moved
+                ends = _ends_run(orders, at, end)
+                is_cut = ends or orders.key[at + 1] != orders.key[at]
+                if is_cut and left_persons >= least_persons and n_persons - left_persons >= least_persons:
+                    right_records = all_records - left_records
+                    on_left_side, on_right_side = 0.0, 0.0
+                    for j in range(n_numeric):
+                        mass_here = np.float64(left_mass[j])
+                        mass_there = np.float64(all_mass[j] - left_mass[j])
+                        on_left_side += mass_here * mass_here
+                        on_right_side += mass_there * mass_there
+                    on_left_side *= mass_scale
+                    on_right_side *= mass_scale
+                    for j in range(n_nominal):
+                        on_left_side += 0.5 * left_squares[j]
+                        on_right_side += 0.5 * right_squares[j]
+                    right_most = 0
+                    if keep_most:
+                        while is_left[here[heaviest]] == stamp:
+                            heaviest += 1
+                        right_most = row[here[heaviest], 0]
+                    cuts.node[found] = node
+                    cuts.run_start[found] = run_start
+                    cuts.position[found] = at
+                    cuts.merit[found] = on_left_side / left_records + on_right_side / right_records - uncut
+                    cuts.left_persons[found] = left_persons
+                    cuts.left_records[found] = left_records
+                    cuts.left_squared[found] = left_squared
+                    cuts.left_most[found] = left_most
+                    cuts.left_logs[found] = left_logs
+                    cuts.right_persons[found] = n_persons - left_persons
+                    cuts.right_records[found] = right_records
+                    cuts.right_squared[found] = all_squared - left_squared
+                    cuts.right_most[found] = right_most
+                    cuts.right_logs[found] = all_logs - left_logs
+                    found += 1
+                if ends:
+                    _forget_categories(orders.person[run_start : at + 1], persons, left_of)
+                    run_start = at + 1
+        _forget_categories(here, persons, all_of)
     return _first_cuts(cuts, found)
 
 
@@ -243,20 +269,22 @@ def _variance(here, persons, records, j, grid):
     """The variance over the records of a node of numeric attribute j, scaled to [0, 1] over the whole table."""
     total = 0
     for person in here:
-        total += persons.mass[person, j]
+        total += persons.row[person, 1 + j]
     mean = total / records
     squares = 0.0
     for person in here:
-        count = persons.records[person]
-        away = (persons.mass[person, j] / count - mean) / grid
+        count = persons.row[person, 0]
+        away = (persons.row[person, 1 + j] / count - mean) / grid
         squares += persons.within[person, j] + count * away * away
     return squares / records
 
 
 @njit(cache=True, nogil=True)
-def _fill_cut(cuts, found, order, here, persons, run_start, at, stamp, is_left):
-    """Write the counts of both sides of one cut."""
-    for person in order.person[run_start : at + 1]:
+def _write_cut(cuts, found, orders, here, persons, run_start, at, stamp, is_left):
+    """Write one cut and the counts of its two sides."""
+    cuts.run_start[found] = run_start
+    cuts.position[found] = at
+    for person in orders.person[run_start : at + 1]:
         is_left[person] = stamp
     cuts.left_persons[found] = cuts.right_persons[found] = 0
     cuts.left_records[found] = cuts.right_records[found] = 0
@@ -264,18 +292,18 @@ def _fill_cut(cuts, found, order, here, persons, run_start, at, stamp, is_left):
     cuts.left_most[found] = cuts.right_most[found] = 0
     cuts.left_logs[found] = cuts.right_logs[found] = 0.0
     for person in here:
-        count = persons.records[person]
+        count = persons.row[person, 0]
         if is_left[person] == stamp:
             cuts.left_persons[found] += 1
             cuts.left_records[found] += count
             cuts.left_squared[found] += count * count
-            cuts.left_logs[found] += persons.logs[person]
+            cuts.left_logs[found] += count * np.log2(count)
             cuts.left_most[found] = max(cuts.left_most[found], count)
         else:
             cuts.right_persons[found] += 1
             cuts.right_records[found] += count
             cuts.right_squared[found] += count * count
-            cuts.right_logs[found] += persons.logs[person]
+            cuts.right_logs[found] += count * np.log2(count)
             cuts.right_most[found] = max(cuts.right_most[found], count)
 
 
@@ -285,137 +313,158 @@ def _balance(squared, records):
 
 
 @njit(cache=True, nogil=True)
-def sweep_median_cuts(order, segments, by_count, everyone, persons, attribute, grid, span, criterion, split_ties):
-    """One cut a run of every node: the one whose left side is closest to half of the records.
+def _balance_change(cuts, found):
+    """How much of the node's g-balance the cut takes: definition 2."""
+    left, right = cuts.left_records[found], cuts.right_records[found]
+    change = _balance(cuts.left_squared[found] + cuts.right_squared[found], left + right)
+    change -= left / (left + right) * _balance(cuts.left_squared[found], left)
+    change -= right / (left + right) * _balance(cuts.right_squared[found], right)
+    return change
 
-    The merit is the balance-variance ratio with its sign turned (criterion 0), or the width of the attribute
-    (criterion 1). `attribute` is the numeric attribute, or -1 for the runs of a nominal one; `span` is the extent of
-    the keys over the whole table.
+
+@njit(cache=True, nogil=True)
+def sweep_median_cuts(
+    orders, segments, first_node, last_node, persons, numeric_of_order, grid, span_of_order, criterion, split_ties
+):
+    """One cut a run of some nodes: the one whose left side is closest to half of the records.
+
+    The merit is the balance-variance ratio with its sign turned (BALANCE_VARIANCE), or the width of the attribute
+    (WIDEST). `numeric_of_order` has the numeric attribute of each order, or -1 for a nominal one; `span_of_order` the
+    extent of its keys over the whole table, or the number of its categories less one.
     """
+    n_orders = segments.start.shape[0] - 1
     n_runs = 0
-    for node in range(len(segments.start)):
-        for at in range(segments.start[node], segments.end[node]):
-            n_runs += _ends_run(order, at, segments.end[node])
+    for order in range(n_orders):
+        for node in range(first_node, last_node):
+            for at in range(segments.start[order, node], segments.end[order, node]):
+                n_runs += _ends_run(orders, at, segments.end[order, node])
     cuts = _empty_cuts(n_runs)
-    is_left = np.zeros(len(persons.records), np.int32)
+    is_left = np.zeros(len(persons.row), np.int32)
     stamp = 0
     found = 0
-    for node in range(len(segments.start)):
-        here = by_count[everyone.start[node] : everyone.end[node]]
+    for node in range(first_node, last_node):
+        here = orders.person[segments.start[n_orders, node] : segments.end[n_orders, node]]
         records = 0
-        squared = 0
         for person in here:
-            records += persons.records[person]
-            squared += persons.records[person] ** 2
-        runs_of_node = 0
-        first_of_node = found
-        run_start = segments.start[node]
-        best, best_away, left_records = -1, 0, 0
-        for at in range(segments.start[node], segments.end[node]):
-            if at == run_start:
-                best, left_records = -1, 0
-                runs_of_node += 1
-            left_records += persons.records[order.person[at]]
-            ends = _ends_run(order, at, segments.end[node])
-            if at - run_start + 1 < len(here) and (ends or split_ties or order.key[at + 1] != order.key[at]):
-                away = abs(2 * left_records - records)
-                if best < 0 or away <= best_away:
-                    best, best_away = at, away
-            if ends:
-                if best >= 0:
+            records += persons.row[person, 0]
+        for order in range(n_orders):
+            end = segments.end[order, node]
+            run_start = segments.start[order, node]
+            numeric = numeric_of_order[order]
+            first_of_order, runs_here = found, 0
+            best, best_away, left_records = -1, 0, 0
+            for at in range(segments.start[order, node], end):
+                if at == run_start:
+                    best, left_records = -1, 0
+                    runs_here += 1
+                left_records += persons.row[orders.person[at], 0]
+                ends = _ends_run(orders, at, end)
+                is_cut = ends or split_ties or orders.key[at + 1] != orders.key[at]
+                if is_cut and at - run_start + 1 < len(here):
+                    away = abs(2 * left_records - records)
+                    if best < 0 or away <= best_away:
+                        best, best_away = at, away
+                if ends and best >= 0:
                     stamp += 1
                     cuts.node[found] = node
-                    cuts.run_start[found] = run_start
-                    cuts.position[found] = best
-                    _fill_cut(cuts, found, order, here, persons, run_start, best, stamp, is_left)
+                    _write_cut(cuts, found, orders, here, persons, run_start, best, stamp, is_left)
                     if criterion == BALANCE_VARIANCE:
-                        change = _balance(squared, records)
-                        change -= cuts.left_records[found] / records * _balance(
-                            cuts.left_squared[found], cuts.left_records[found])  # fmt: skip
-                        change -= cuts.right_records[found] / records * _balance(
-                            cuts.right_squared[found], cuts.right_records[found])  # fmt: skip
-                        if attribute >= 0:
-                            variance = _variance(here, persons, records, attribute, grid)
+                        if numeric >= 0:
+                            variance = _variance(here, persons, records, numeric, grid)
                         else:
                             inside = 0.0
                             for back in range(run_start, at + 1):
-                                inside += order.key[back] * persons.records[order.person[back]]
+                                inside += orders.key[back] * persons.row[orders.person[back], 0]
                             variance = inside / records * (1.0 - inside / records)
-                        cuts.merit[found] = -change / variance if variance > 0 else -np.inf
-                    elif attribute >= 0:
-                        cuts.merit[found] = (order.key[at] - order.key[run_start]) / span
-                    else:
+                        cuts.merit[found] = -_balance_change(cuts, found) / variance if variance > 0 else -np.inf
+                    elif numeric >= 0:
+                        cuts.merit[found] = (orders.key[at] - orders.key[run_start]) / span_of_order[order]
+                    else:  # the most even of equally wide cuts first
                         cuts.merit[found] = -1e-9 * best_away / records
                     found += 1
-                run_start = at + 1
-        if criterion == WIDEST and attribute < 0:
-            for cut in range(first_of_node, found):
-                cuts.merit[cut] += max(runs_of_node - 1, 1) / span
+                if ends:
+                    run_start = at + 1
+            if criterion == WIDEST and numeric < 0:
+                for cut in range(first_of_order, found):
+                    cuts.merit[cut] += max(runs_here - 1, 1) / span_of_order[order]
     return _first_cuts(cuts, found)
 
 
 @njit(cache=True, nogil=True)
-def keep_best(cut_of_node, merit_of_node, node, merit, allowed, first_number):
+def keep_best(best_of_node, merit_of_node, node, merit, allowed):
     """Update, for every node, the best allowed cut so far; of equal merits the one that came first stays."""
     for cut in range(len(node)):
-        if allowed[cut] and (cut_of_node[node[cut]] < 0 or merit[cut] > merit_of_node[node[cut]]):
-            cut_of_node[node[cut]] = first_number + cut
+        if allowed[cut] and (best_of_node[node[cut]] < 0 or merit[cut] > merit_of_node[node[cut]]):
+            best_of_node[node[cut]] = cut
             merit_of_node[node[cut]] = merit[cut]
 
 
 @njit(cache=True, nogil=True)
-def lay_out_sides(persons_of_cut, run_start, position, by_count, everyone, node, n_laid_out, is_left, stamp):
-    """List the persons of both sides of chosen cuts of one order, left before right: persons, starts of the sides.
+def mark_left(orders, run_start, position, is_left):
+    """Mark the persons on the left of each cut."""
+    for cut in range(len(run_start)):
+        for at in range(run_start[cut], position[cut] + 1):
+            is_left[orders.person[at]] = True
 
-    `persons_of_cut` is the person column of the order that the cuts belong to.
-    """
-    laid_out = np.empty(n_laid_out, np.int32)
+
+@njit(cache=True, nogil=True)
+def lay_out_sides(orders, segments, node, is_left):
+    """List the persons of both sides of some nodes, left before right: persons, and where each side starts."""
+    everyone = segments.start.shape[0] - 1
+    n = 0
+    for which in node:
+        n += segments.end[everyone, which] - segments.start[everyone, which]
+    laid_out = np.empty(n, np.int32)
     start = np.zeros(2 * len(node) + 1, np.int64)
     n = 0
-    for cut in range(len(node)):
-        stamp += 1
-        for at in range(run_start[cut], position[cut] + 1):
-            laid_out[n] = persons_of_cut[at]
-            is_left[persons_of_cut[at]] = stamp
-            n += 1
-        start[2 * cut + 1] = n
-        for at in range(everyone.start[node[cut]], everyone.end[node[cut]]):
-            if is_left[by_count[at]] != stamp:
-                laid_out[n] = by_count[at]
-                n += 1
-        start[2 * cut + 2] = n
+    for i in range(len(node)):
+        for side in range(2):
+            for at in range(segments.start[everyone, node[i]], segments.end[everyone, node[i]]):
+                person = orders.person[at]
+                if is_left[person] == (side == 0):
+                    laid_out[n] = person
+                    n += 1
+            start[2 * i + side + 1] = n
     return laid_out, start
 
 
 @njit(cache=True, nogil=True)
-def part_order(order, start, end, is_left):
-    """Part an order at each node into persons on the left and on the right, both still sorted: the middle of each."""
-    middle = np.empty(len(start), np.int64)
+def part_orders(orders, segments, nodes, is_left):
+    """Part every order at some nodes into persons on the left and on the right, both still sorted.
+
+    Gives the segments of the sides: of each node the left one, then the right one.
+    """
+    n_orders = segments.start.shape[0]
+    start = np.empty((n_orders, 2 * len(nodes)), np.int64)
+    end = np.empty((n_orders, 2 * len(nodes)), np.int64)
     longest = 0
-    for node in range(len(start)):
-        longest = max(longest, end[node] - start[node])
+    for order in range(n_orders):
+        for node in nodes:
+            longest = max(longest, segments.end[order, node] - segments.start[order, node])
     person = np.empty(longest, np.int32)
     key = np.empty(longest, np.float64)
     run = np.empty(longest, np.int32)
-    for node in range(len(start)):
-        write = start[node]
-        held = 0
-        for at in range(start[node], end[node]):
-            if is_left[order.person[at]]:
-                order.person[write] = order.person[at]
-                order.key[write] = order.key[at]
-                order.run[write] = order.run[at]
-                write += 1
-            else:
-                person[held] = order.person[at]
-                key[held] = order.key[at]
-                run[held] = order.run[at]
-                held += 1
-        middle[node] = write
-        order.person[write : end[node]] = person[:held]
-        order.key[write : end[node]] = key[:held]
-        order.run[write : end[node]] = run[:held]
-    return middle
+    for order in range(n_orders):
+        for i in range(len(nodes)):
+            first, last = segments.start[order, nodes[i]], segments.end[order, nodes[i]]
+            write, held = first, 0
+            for at in range(first, last):
+                if is_left[orders.person[at]]:
+                    orders.person[write] = orders.person[at]
+                    orders.key[write] = orders.key[at]
+                    orders.run[write] = orders.run[at]
+                    write += 1
+                else:
+                    person[held] = orders.person[at]
+                    key[held] = orders.key[at]
+                    run[held] = orders.run[at]
+                    held += 1
+            orders.person[write:last] = person[:held]
+            orders.key[write:last] = key[:held]
+            orders.run[write:last] = run[:held]
+            start[order, 2 * i], end[order, 2 * i] = first, write
+            start[order, 2 * i + 1], end[order, 2 * i + 1] = write, last
+    return Segments(start, end)
 
 
 @njit(cache=True, nogil=True)
@@ -494,14 +543,15 @@ def values_of_sides(laid_out, start, pair_start, pair_value, pair_records, n_val
 
 
 @njit(cache=True, nogil=True)
-def sweep_values(order, segments, by_count, everyone, cut_node, cut_run_start, cut_position,
-                 pair_start, pair_value, pair_records, n_values):  # fmt: skip
-    """Value summaries of both sides of given cuts of one order, swept in one pass a run.
+def sweep_values(orders, segments, cut_node, cut_run_start, cut_position, pair_start, pair_value, pair_records,
+                 n_values):  # fmt: skip
+    """Value summaries of both sides of given cuts, swept in one pass a run.
 
     The cuts stand in the order of their nodes, runs and positions. Counts on the left only grow; the largest on the
     right only falls, and a count of counts keeps it. Gives two arrays (cuts, 4): most persons of a value, most
     records of a value, different values, person-value pairs; left and right.
     """
+    everyone = segments.start.shape[0] - 1
     n_cuts = len(cut_node)
     left = np.zeros((n_cuts, 4), np.int64)
     right = np.zeros((n_cuts, 4), np.int64)
@@ -516,7 +566,8 @@ def sweep_values(order, segments, by_count, everyone, cut_node, cut_run_start, c
     while cut < n_cuts:
         node = cut_node[cut]
         n_here, all_pairs, most_persons, most_records = 0, 0, 0, 0
-        for person in by_count[everyone.start[node] : everyone.end[node]]:
+        for at in range(segments.start[everyone, node], segments.end[everyone, node]):
+            person = orders.person[at]
             for pair in range(pair_start[person], pair_start[person + 1]):
                 value = pair_value[pair]
                 if all_persons[value] == 0:
@@ -546,7 +597,7 @@ def sweep_values(order, segments, by_count, everyone, cut_node, cut_run_start, c
             at = run_start
             while cut < n_cuts and cut_node[cut] == node and cut_run_start[cut] == run_start:
                 while at <= cut_position[cut]:
-                    person = order.person[at]
+                    person = orders.person[at]
                     for pair in range(pair_start[person], pair_start[person + 1]):
                         value = pair_value[pair]
                         values_with_persons[right_persons[value]] -= 1
@@ -583,61 +634,66 @@ def sweep_values(order, segments, by_count, everyone, cut_node, cut_run_start, c
 
 
 @njit(cache=True, nogil=True)
-def mark_left(persons_of_order, run_start, position, is_left):
-    """Mark the persons on the left of each cut of one order."""
-    for cut in range(len(run_start)):
-        for at in range(run_start[cut], position[cut] + 1):
-            is_left[persons_of_order[at]] = 1
-
-
-@njit(cache=True, nogil=True)
-def spread_of_cuts(persons_of_order, by_count, everyone, cut_node, cut_run_start, cut_position, records, logs):
+def spread_of_cuts(orders, segments, cut_node, cut_run_start, cut_position, persons):
     """Persons, records, squared records, most records and c log2 c of the left and the right of given cuts.
 
     The cuts stand in the order of their nodes, runs and positions.
     """
+    everyone = segments.start.shape[0] - 1
     n_cuts = len(cut_node)
     left = np.zeros((4, n_cuts), np.int64)
     right = np.zeros((4, n_cuts), np.int64)
     left_logs = np.zeros(n_cuts, np.float64)
     right_logs = np.zeros(n_cuts, np.float64)
-    is_left = np.zeros(len(records), np.int32)
-    stamp = 0
-    at, heaviest = 0, 0
+    is_left = np.zeros(len(persons.row), np.int32)
+    stamp, at, heaviest = 0, 0, 0
+    all_records, all_squared, all_logs = 0, 0, 0.0
+    n_left, left_records, left_squared, left_most, sum_logs = 0, 0, 0, 0, 0.0
     for cut in range(n_cuts):
         node = cut_node[cut]
-        first, last = everyone.start[node], everyone.end[node]
-        same_node = cut > 0 and cut_node[cut - 1] == node
-        same_run = same_node and cut_run_start[cut - 1] == cut_run_start[cut]
-        if not same_node:
+        here = orders.person[segments.start[everyone, node] : segments.end[everyone, node]]
+        if cut == 0 or cut_node[cut - 1] != node:
             all_records, all_squared, all_logs = 0, 0, 0.0
-            for person in by_count[first:last]:
-                all_records += records[person]
-                all_squared += records[person] * records[person]
-                all_logs += logs[person]
-        if not same_run:
+            for person in here:
+                count = persons.row[person, 0]
+                all_records += count
+                all_squared += count * count
+                all_logs += count * np.log2(count)
+        if cut == 0 or cut_node[cut - 1] != node or cut_run_start[cut - 1] != cut_run_start[cut]:
             stamp += 1
-            at = cut_run_start[cut]
-            heaviest = first
+            at, heaviest = cut_run_start[cut], 0
             n_left, left_records, left_squared, left_most, sum_logs = 0, 0, 0, 0, 0.0
         while at <= cut_position[cut]:
-            person = persons_of_order[at]
+            person = orders.person[at]
+            count = persons.row[person, 0]
             is_left[person] = stamp
             n_left += 1
-            left_records += records[person]
-            left_squared += records[person] * records[person]
-            left_most = max(left_most, records[person])
-            sum_logs += logs[person]
+            left_records += count
+            left_squared += count * count
+            left_most = max(left_most, count)
+            sum_logs += count * np.log2(count)
             at += 1
-        while is_left[by_count[heaviest]] == stamp:
+        while is_left[here[heaviest]] == stamp:
             heaviest += 1
         left[0, cut], left[1, cut], left[2, cut], left[3, cut] = n_left, left_records, left_squared, left_most
         left_logs[cut] = sum_logs
-        right[0, cut] = last - first - n_left
+        right[0, cut] = len(here) - n_left
         right[1, cut] = all_records - left_records
         right[2, cut] = all_squared - left_squared
-        right[3, cut] = records[by_count[heaviest]]
+        right[3, cut] = persons.row[here[heaviest], 0]
         right_logs[cut] = all_logs - sum_logs
     lefts = (left[0], left[1], left[2], left[3], left_logs)
     rights = (right[0], right[1], right[2], right[3], right_logs)
     return lefts, rights
+
+
+@njit(cache=True, nogil=True)
+def number_final(orders, segments, is_final, group_of_person, n_groups):
+    """Give each final node of a level the next group number; returns how many groups there are then."""
+    everyone = segments.start.shape[0] - 1
+    for node in range(len(is_final)):
+        if is_final[node]:
+            for at in range(segments.start[everyone, node], segments.end[everyone, node]):
+                group_of_person[orders.person[at]] = n_groups
+            n_groups += 1
+    return n_groups

@@ -13,6 +13,7 @@ from shoal.errors import ParameterError
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.labels import EVERYTHING, between, names_of_codes, or_missing, texts_of_floats, texts_of_units
 from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.table.hierarchy import Hierarchy
 from shoal.table.table import QuasiColumn, Table
 
 
@@ -23,8 +24,8 @@ class Ranges:
     Parameters
     ----------
     code_extremes
-        Show the lowest or highest value of a column as "89 or less" or "at least 90" where only one person has that extreme: the range then
-        ends at the nearest value that another person has too.
+        Where only one person has the lowest or highest value of a column, show the ranges that end there as "17 or
+        less" or "at least 90", open where that person's value would stand.
 
     Notes
     -----
@@ -41,9 +42,9 @@ class Ranges:
 
     def mask(self, column: QuasiColumn, records: GroupedRecords, table: Table) -> pl.Series:
         """What each group shows of a quasi-identifier."""
+        if column.source is not None and column.source.hierarchy is not None:
+            return _ancestors(column, column.source.hierarchy, records)
         if isinstance(column, CategoryColumn):
-            if column.source is not None and column.source.hierarchy is not None:
-                return _ancestors(column, records)
             return _sets(column, records)
         return self._ranges(column, records, table)
 
@@ -137,14 +138,17 @@ def _sets(column: CategoryColumn, records: GroupedRecords) -> pl.Series:
     return pl.Series(labels, dtype=pl.String)
 
 
-def _ancestors(column: CategoryColumn, records: GroupedRecords) -> pl.Series:
-    assert column.source is not None and column.source.hierarchy is not None
-    present = column.codes < len(column.categories)
-    group, codes = records.group_of_record, column.codes
-    if not present.all():
-        group, codes = group[present], codes[present]
-    labels = column.source.hierarchy.common_ancestor_of_groups(
-        column.categories.cast(pl.String).to_list(), group, codes, records.n_groups
-    )
+def _ancestors(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecords) -> pl.Series:
+    """The lowest node of the hierarchy above all values of a group."""
+    if isinstance(column, CategoryColumn):
+        codes, texts = column.codes, column.categories.cast(pl.String).to_list()
+        present = codes < len(column.categories)
+    else:
+        units, codes = np.unique(column.units, return_inverse=True)
+        texts = texts_of_units(column, units).to_list()
+        present = ~column.is_missing if column.is_missing is not None else np.ones(len(codes), np.bool_)
+        hierarchy.check_covers([texts[code] for code in np.unique(codes[present])], column=column.name)
+    group = records.group_of_record[present]
+    labels = hierarchy.common_ancestor_of_groups(texts, group, codes[present], records.n_groups)
     n_missing = records.n_records - np.bincount(group, minlength=records.n_groups)
     return or_missing(pl.Series(labels, dtype=pl.String), n_missing, records.n_records)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import ClassVar
 
 from shoal.errors import ParameterError
@@ -55,6 +56,11 @@ class GBalance:
     def asked(self) -> float:
         """The threshold g."""
         return float(self.g)
+
+    @property
+    def least_persons(self) -> int:
+        """A group that holds has at least 1 / (1 - g) persons (theorem 1)."""
+        return ceil(1 / (1 - self.g))  # type: ignore[operator]
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether the squared shares of the persons sum to at most 1 - g."""

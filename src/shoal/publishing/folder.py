@@ -33,6 +33,11 @@ from pathlib import Path
 from shoal.errors import OutputError, ShoalError, ShoalWarning
 from shoal.publishing.manifest import MANIFEST_PATH, files_in, listed_paths, read_manifest
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 # Files that shoal may write to a folder after its manifest was made, or that the manifest cannot list.
 KNOWN_FILES = frozenset(
     {
@@ -266,19 +271,13 @@ def _lock(path: Path) -> int | None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-    import fcntl
-
+    """Lock an open file for this run alone, without waiting; the system unlocks it when the run ends or dies."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        if sys.platform == "win32":
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
         return False
     return True
 

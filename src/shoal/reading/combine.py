@@ -285,8 +285,9 @@ def _comparable_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None
 def _check_unique(persons: Reading, frame: pl.DataFrame, parts: list[str]) -> None:
     n_repeated = frame.drop_nulls(parts).group_by(parts).len().filter(pl.col("len") > 1).height
     if n_repeated:
+        keys_occur = "1 key occurs" if n_repeated == 1 else f"{n_repeated:,} keys occur"
         raise SchemaError(
-            f"{n_repeated:,} keys occur more than once in {persons.source.name}, which must have one record a person. "
+            f"{keys_occur} more than once in {persons.source.name}, which must have one record a person. "
             "Keep one record for each key, or give the two files the other way round."
         )
 

@@ -7,6 +7,7 @@ csv module instead: slower, and just as exact.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -187,7 +188,7 @@ def _read_body(text: CsvText, start: int, end: int, n_columns: int, line_end: by
     except StrayQuoteError:
         body = _read_slowly(text, start, end, n_columns, b"\n")
         return replace(body, n_stray_quotes=_n_records_with_quotes(body.columns, text.quote))
-    columns = _read_fast(text, text.data[start:end], n_columns, has_quotes=has_quotes)
+    columns = _read_fast(text, start, end, n_columns, has_quotes=has_quotes)
     if columns is None or columns.height != len(lines):
         return _read_slowly(text, start, end, n_columns, b"\n")
     return _Body(columns, lines)
@@ -202,17 +203,20 @@ def _read_lone_returns(text: CsvText, start: int, end: int, n_columns: int, line
     return _read_body(same, start, end, n_columns, b"\n")
 
 
-def _read_fast(text: CsvText, body: bytes, n_columns: int, *, has_quotes: bool) -> pl.DataFrame | None:
-    """The body as polars reads it, or None where polars refuses a body that has passed the check."""
+def _read_fast(text: CsvText, start: int, end: int, n_columns: int, *, has_quotes: bool) -> pl.DataFrame | None:
+    """The body as polars reads it, or None where polars refuses what has passed the check, or might change it."""
+    if text.data.find(b"\n" + codecs.BOM_UTF8, start - 1, end) >= 0:  # polars leaves out such a mark before a value
+        return None
+    # A line of our own, skipped, keeps polars from taking the first value for the beginning of a packed file.
     try:
         return pl.read_csv(
-            body,
+            b"".join([b"-\n", memoryview(text.data)[start:end]]),
             has_header=False,
+            skip_lines=1,
             separator=text.delimiter,
             quote_char=text.quote if has_quotes else None,
             schema=_text_columns(n_columns),
             empty_string_is_null=False,
-            raise_if_empty=False,
         )
     except pl.exceptions.PolarsError:
         return None
@@ -256,7 +260,7 @@ def _explained(text: CsvText, line: int, error: csv.Error) -> InputError:
 
 
 def _text_columns(n_columns: int) -> dict[str, type[pl.String]]:
-    return {f"column_{position}": pl.String for position in range(n_columns)}
+    return {str(position): pl.String for position in range(n_columns)}
 
 
 def _n_records_with_quotes(columns: pl.DataFrame, quote: str) -> int:

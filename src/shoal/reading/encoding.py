@@ -13,6 +13,7 @@ CHUNK_BYTES = 1 << 23
 
 
 def unpacked(path: Path, data: bytes) -> bytes:
+    """The unpacked content of a file whose name ends with .gz, and of any other as it is."""
     if path.suffix.lower() != ".gz":
         return data
     try:
@@ -69,6 +70,7 @@ def _encoding_advice(data: bytes, encoding: str) -> str:
 
 
 def refuse_nul(name: str, data: bytes) -> None:
+    """Raise InputError with the line of the first NUL byte, which no text holds."""
     offset = data.find(b"\0")
     if offset < 0:
         return

@@ -95,16 +95,19 @@ def _positions(values: pl.Series, distinct: pl.Series) -> Codes:
 
 
 def _code_categories(values: pl.Series) -> tuple[Codes, pl.Series]:
-    physical = values.to_physical()
-    names = values.cat.get_categories()
+    """Codes of dictionary-encoded texts, without decoding them; categories that no record has get no code."""
+    physical = values.to_physical().cast(pl.UInt32)
     used = physical.drop_nulls().unique().sort()
-    distinct = names.gather(used)
-    order = distinct.arg_sort()
-    code_of_physical = np.zeros(len(names) + 1, dtype=np.int32)
+    if isinstance(values.dtype, pl.Enum):
+        texts = values.dtype.categories.gather(used)
+    else:
+        texts = used.cat.to(values.dtype).cast(pl.String)
+    order = texts.arg_sort()
+    missing_at = (int(used[-1]) if len(used) else 0) + 1
+    code_of_physical = np.zeros(missing_at + 1, dtype=np.int32)
     code_of_physical[used.gather(order).to_numpy()] = np.arange(len(used), dtype=np.int32)
-    code_of_physical[len(names)] = len(used)
-    at = physical.cast(pl.UInt32).fill_null(len(names)).to_numpy()
-    return code_of_physical[at], distinct.gather(order)
+    code_of_physical[missing_at] = len(used)
+    return code_of_physical[physical.fill_null(missing_at).to_numpy()], texts.gather(order)
 
 
 def _code_dense_integers(values: pl.Series, low: int, high: int) -> tuple[Codes, pl.Series]:
@@ -175,12 +178,7 @@ def _nominal(values: pl.Series, column: Quasi) -> CategoryColumn:
         values = values.cast(pl.String)
     coded = category_column(values, source=column)
     if column.hierarchy is not None:
-        missed = column.hierarchy.missing_from(coded.categories.to_list())
-        if missed:
-            raise SchemaError(
-                f"The hierarchy of '{column.name}' misses {len(missed):,} of the {len(coded.categories):,} values of "
-                "the column. Add a line for each, or group by another hierarchy."
-            )
+        column.hierarchy.check_covers(coded.categories.cast(pl.String).to_list(), column=column.name)
     return coded
 
 
@@ -256,7 +254,7 @@ def _ordered(values: pl.Series, column: Ordered, line_of: LineOf) -> NumberColum
     is_category = values.dtype in (pl.Enum,)
     order = column.order
     if order is None and is_category:
-        order = tuple(values.cat.get_categories().to_list())
+        order = tuple(values.dtype.categories.to_list())
     texts = values.cast(pl.String)
     if order is None:
         numeric = values.dtype.is_numeric()

@@ -1,0 +1,47 @@
+"""What must not be guessed: pseudonyms, record order and date shifts, from the system's secure randomness."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.kernels.shuffling import shuffled
+
+LETTERS = np.frombuffer(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ", dtype=np.uint8)
+"""32 signs without those that are easily mistaken for others (I, L, O, U)."""
+
+PSEUDONYM_LENGTH = 9
+MOST_DAYS_SHIFTED = 365
+
+
+def secret_words(n: int) -> NDArray[np.uint64]:
+    """n random 64-bit words of the system's secure source."""
+    return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+
+
+def secret_order(n: int) -> NDArray[np.int32]:
+    """A random order of n records that nobody can repeat."""
+    return shuffled(secret_words(n))  # type: ignore[no-any-return]
+
+
+def pseudonyms(n: int) -> pl.Series:
+    """n different random names such as P7K2M9QXA, made from nothing but secure randomness."""
+    drawn = np.unique(secret_words(n) >> np.uint64(64 - 5 * (PSEUDONYM_LENGTH - 1)))
+    while len(drawn) < n:
+        more = secret_words(n - len(drawn)) >> np.uint64(64 - 5 * (PSEUDONYM_LENGTH - 1))
+        drawn = np.unique(np.concatenate([drawn, more]))
+    drawn = drawn[secret_order(n)]
+    signs = np.empty((n, PSEUDONYM_LENGTH), dtype=np.uint8)
+    signs[:, 0] = ord("P")
+    for place in range(PSEUDONYM_LENGTH - 1):
+        signs[:, place + 1] = LETTERS[(drawn >> np.uint64(5 * place)) & np.uint64(31)]
+    return pl.Series(signs.view(f"S{PSEUDONYM_LENGTH}").ravel().astype(str))
+
+
+def days_shifted(n: int) -> NDArray[np.int64]:
+    """A random number of days for each of n persons, from a year back to a year on, never none."""
+    days = (secret_words(n) % np.uint64(2 * MOST_DAYS_SHIFTED)).astype(np.int64) - MOST_DAYS_SHIFTED
+    return np.where(days >= 0, days + 1, days)
