@@ -1,1 +1,64 @@
-"""shoal publishes person-level data so that nobody in it can be singled out."""
+"""shoal publishes person-level data so that nobody in it can be singled out, also when a person has many records."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.errors import (
+        CannotSatisfyError,
+        InputError,
+        OutputError,
+        ParameterError,
+        PolicyError,
+        PrivacyNotMetError,
+        SchemaError,
+        ShoalError,
+        ShoalWarning,
+    )
+    from shoal.models import (
+        AlphaKAnonymity,
+        BetaLikeness,
+        DeltaDisclosure,
+        EntropyBalance,
+        GBalance,
+        HAffiliation,
+        KAnonymity,
+        LDiversity,
+        PersonKAnonymity,
+        RecordRisk,
+        TCloseness,
+    )
+    from shoal.pipeline import assess, protect, verify
+    from shoal.reading import CsvOptions, Join, read_files
+    from shoal.table.hierarchy import Hierarchy
+    from shoal.table.schema import Date, Nominal, Number, Ordered, Schema
+
+_HOME = {
+    **dict.fromkeys(("assess", "protect", "verify"), "shoal.pipeline"),
+    **dict.fromkeys(("Schema", "Number", "Nominal", "Ordered", "Date"), "shoal.table.schema"),
+    "Hierarchy": "shoal.table.hierarchy",
+    **dict.fromkeys(("read_files", "CsvOptions", "Join"), "shoal.reading"),
+    **dict.fromkeys(
+        ("GBalance", "HAffiliation", "RecordRisk", "EntropyBalance", "KAnonymity", "PersonKAnonymity", "LDiversity",
+         "TCloseness", "AlphaKAnonymity", "BetaLikeness", "DeltaDisclosure"), "shoal.models",
+    ),
+    **dict.fromkeys(
+        ("ShoalError", "InputError", "SchemaError", "ParameterError", "PolicyError", "OutputError",
+         "CannotSatisfyError", "PrivacyNotMetError", "ShoalWarning"), "shoal.errors",
+    ),
+}  # fmt: skip
+"""Where each public name lives; it is imported when it is first used, so that `shoal --help` stays quick."""
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

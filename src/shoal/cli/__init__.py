@@ -1,0 +1,1 @@
+"""The door for the command line: one file a command."""

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import PersonSpace, person_space
 from shoal.grouping.tree import Sweep, Tree
 from shoal.kernels import trees
-from shoal.kernels.trees import Cuts, Orders, Segments
-from shoal.models.contract import Model, least_persons
+from shoal.kernels.trees import Cuts, Limits, Orders, Segments
+from shoal.models.contract import Model
+from shoal.models.limits import SpreadLimits, limits_of
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
 
@@ -55,35 +57,61 @@ class BalanceTree:
         """Group the persons of a table; the whole table must meet every model."""
         space = person_space(table, ties_by_records=self.ties == "split")
         if self.cut == "median":
-            sweep = median_sweep(space, trees.BALANCE_VARIANCE, split_ties=self.ties == "split")
+            sweep: Sweep = MedianSweep(space, trees.BALANCE_VARIANCE, split_ties=self.ties == "split")
         else:
-            sweep = best_sweep(space, models)
+            sweep = BestSweep(space, models)
         return Tree(space, models, sweep).grow(progress)
 
 
-def best_sweep(space: PersonSpace, models: Sequence[Model]) -> Sweep:
-    """A sweep of all cuts, by what they take off the sum of squares inside groups."""
-    needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
-    fewest = least_persons(models)
+class BestSweep:
+    """All cuts, by what they take off the sum of squares inside groups."""
 
-    def sweep(orders: Orders, segments: Segments, first: int, last: int) -> Cuts:
+    def __init__(self, space: PersonSpace, models: Sequence[Model]) -> None:
+        self.space = space
+        needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
+        limits = limits_of(models)
+        self.decides_spread = limits is not None and limits.fits(space.n_records)
+        if limits is None or not self.decides_spread:
+            limits = SpreadLimits()
+        self.keep_most = "most_records" in needs
+        self.keep_logs = "log_records" in needs
+        self.limits = Limits(
+            limits.least_persons, limits.least_records, *limits.largest_share.as_integer_ratio(),
+            *limits.largest_squares.as_integer_ratio(),
+        )  # fmt: skip
+
+    def best(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts | None:
+        """The best cut of each node whose sides meet every model of records and persons; None where it cannot tell."""
+        return self._sweep(orders, segments, nodes, only_best=True) if self.decides_spread else None
+
+    def all(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts:
+        """Every cut of some nodes that is worth asking the models about."""
+        return self._sweep(orders, segments, nodes, only_best=False)
+
+    def _sweep(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64], *, only_best: bool) -> Cuts:
         return trees.sweep_all_cuts(  # type: ignore[no-any-return]
-            orders, segments, first, last, space.persons, space.n_categories, 1.0 / float(space.grid) ** 2,
-            fewest, "most_records" in needs, "log_records" in needs,
+            orders, segments, nodes, self.space.persons, self.space.n_categories, 1.0 / float(self.space.grid) ** 2,
+            self.limits, only_best, self.keep_most, self.keep_logs,
         )  # fmt: skip
 
-    return sweep
 
+class MedianSweep:
+    """One cut a quasi-identifier and category: at the median of the records."""
 
-def median_sweep(space: PersonSpace, criterion: int, *, split_ties: bool = False) -> Sweep:
-    """A sweep of median cuts only, by the criterion given."""
-    numeric_of_order = np.array(space.numeric_of_order)
-    span_of_order = np.array(space.span_of_order)
+    def __init__(self, space: PersonSpace, criterion: int, *, split_ties: bool = False) -> None:
+        self.space = space
+        self.numeric_of_order = np.array(space.numeric_of_order)
+        self.span_of_order = np.array(space.span_of_order)
+        self.criterion = criterion
+        self.split_ties = split_ties
 
-    def sweep(orders: Orders, segments: Segments, first: int, last: int) -> Cuts:
+    def best(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts | None:
+        """None: median cuts are so few that the models are asked about all of them."""
+        return None
+
+    def all(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts:
+        """The median cuts of some nodes."""
         return trees.sweep_median_cuts(  # type: ignore[no-any-return]
-            orders, segments, first, last, space.persons, numeric_of_order, float(space.grid), span_of_order,
-            criterion, split_ties,
+            orders, segments, nodes, self.space.persons, self.numeric_of_order, float(self.space.grid),
+            self.span_of_order, self.criterion, self.split_ties,
         )  # fmt: skip
-
-    return sweep

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.grouping.balance_tree import median_sweep
+from shoal.grouping.balance_tree import MedianSweep
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import person_space
 from shoal.grouping.tree import Tree
@@ -32,4 +32,4 @@ class Decomposition:
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table by their means alone."""
         space = person_space(table, one_record_a_person=True)
-        return Tree(space, models, median_sweep(space, trees.WIDEST)).grow(progress)
+        return Tree(space, models, MedianSweep(space, trees.WIDEST)).grow(progress)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import counting, points
+from shoal.kernels import counting, points, trees
 from shoal.kernels.trees import SEVERAL, Orders, Persons, Segments
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import Table
@@ -36,10 +36,26 @@ class PersonSpace:
     whole: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
     """For each sensitive attribute, how many records and persons of the whole table have each value."""
 
+    def in_order(self, order: NDArray[np.uint32]) -> PersonSpace:
+        """The same persons numbered in another order; the sorted orders are left to the caller."""
+        old = self.persons
+        lists = [trees.gather_lists(old.start[j], old.category[j], old.count[j], order) for j in range(len(old.start))]
+        persons = old._replace(row=old.row[order], within=old.within[order])
+        if lists:
+            starts, categories, counts = (np.stack(parts) for parts in zip(*lists, strict=True))
+            persons = persons._replace(start=starts, category=categories, count=counts)
+        pairs = {name: trees.gather_lists(*values, order) for name, values in self.pairs.items()}
+        return replace(self, persons=persons, pairs=pairs)
+
     @property
     def n_persons(self) -> int:
         """How many persons there are."""
         return len(self.persons.row)
+
+    @property
+    def n_records(self) -> int:
+        """How many records they have."""
+        return int(self.persons.row[:, 0].sum())
 
 
 def person_space(table: Table, *, one_record_a_person: bool = False, ties_by_records: bool = False) -> PersonSpace:
@@ -161,13 +177,13 @@ def _persons(
         start[j], category[j, : len(values)], count[j, : len(values)] = starts, values, counts
         single = np.diff(starts) == 1
         one_category[single, j] = values[starts[:-1][single]]
-    row = np.concatenate([records[:, None], mass, one_category], axis=1)
+    row = np.concatenate([records[:, None], mass, one_category], axis=1).astype(np.float64)
     return Persons(np.ascontiguousarray(row), mass.shape[1], within, start, category, count)
 
 
 def _numeric_order(key: NDArray[np.float64], records: NDArray[np.int64] | None) -> Orders:
     order = np.argsort(key, kind="stable") if records is None else np.lexsort((records, key))
-    return Orders(order.astype(np.int32), key[order], np.zeros(len(key), np.int32))
+    return Orders(order.astype(np.uint32), key[order], np.zeros(len(key), np.int32))
 
 
 def _nominal_order(
@@ -184,7 +200,7 @@ def _nominal_order(
         person, category, count = person[only], category[only], count[only]
     share = count / records[person]
     order = np.lexsort((-share, category))
-    return Orders(person[order].astype(np.int32), share[order], category[order].astype(np.int32))
+    return Orders(person[order].astype(np.uint32), share[order], category[order].astype(np.int32))
 
 
 def _whole(

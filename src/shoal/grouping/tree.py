@@ -8,8 +8,9 @@ merit, for models that need whole lists). The result is the same as asking about
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +29,30 @@ MOST_TRIES = 200
 PERSONS_A_SWEEP = 100_000
 """About how many persons are swept at a time, so that the cuts found stay in the processor's cache."""
 
+PERSONS_IN_CACHE = 20_000
+"""Above so many persons their rows leave the processor's cache: they are then numbered anew, node by node, whenever
+nodes have become NODES_A_NUMBERING times as many, so that the rows of a node lie together in memory."""
+
+NODES_A_NUMBERING = 8
+
 SUMMARY_NAMES = ("most_persons_of_value", "most_records_of_value", "distinct_values", "person_values")
 
-Sweep = Callable[[Orders, Segments, int, int], Cuts]
-"""Proposes the cuts of the nodes of a level from the first number to before the last."""
+BOUNDED = frozenset({"most_persons_of_value", "most_records_of_value"})
+"""Counts that a part of a node never has larger than the node: if a model holds with the node's, it holds."""
+
+
+class Sweep(Protocol):
+    """Proposes cuts of the nodes of a level."""
+
+    space: PersonSpace
+
+    def best(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts | None:
+        """The best cut of each node whose sides meet every model of records and persons; None where it cannot tell."""
+        ...
+
+    def all(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts:
+        """Every cut of some nodes that is worth asking the models about."""
+        ...
 
 
 @dataclass
@@ -46,6 +67,15 @@ class _Candidates:
 
     def __post_init__(self) -> None:
         self.allowed = np.ones(len(self.node), np.bool_)
+
+    def beside(self, others: _Candidates) -> _Candidates:
+        """These cuts and others; of equal merit these come first."""
+        return _Candidates(
+            np.concatenate([self.node, others.node]),
+            np.concatenate([self.run_start, others.run_start]),
+            np.concatenate([self.position, others.position]),
+            np.concatenate([self.merit, others.merit]),
+        )
 
     def best_of_nodes(self, n_nodes: int) -> NDArray[np.int64]:
         """The best cut of each node that is still allowed, or -1."""
@@ -65,31 +95,67 @@ class Tree:
         self.value_models = [model for model in models if not model.needs <= SPREAD]
         self.summary_models = [model for model in self.value_models if model.needs <= SPREAD | VALUE_SUMMARIES]
         self.needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
+        self.is_bounded = all(model.needs <= SPREAD | BOUNDED for model in self.value_models)
         self._is_left = np.zeros(space.n_persons, np.bool_)
+        self._bounds = {name: np.array([[persons.max()], [records.max()]])
+                        for name, (records, persons) in space.whole.items()}  # fmt: skip
+        """Of each node of the level: at most how many persons, and records, have one value (2, nodes)."""
+        self._side_bounds: dict[str, NDArray[np.int64]] = {}
+        """The same of the two sides of each node (2, nodes, 2)."""
 
     def grow(self, progress: Progress) -> Grouping:
         """Cut until no node can be cut any more; the whole table must meet every model."""
         segments = self.space.whole_table
         group_of_person = np.zeros(self.space.n_persons, np.int32)
+        original_person = np.arange(self.space.n_persons, dtype=np.uint32)
         n_groups = 0
         final_persons = 0
+        numbered_at = 1
         while segments.start.shape[1]:
+            many_more = segments.start.shape[1] >= NODES_A_NUMBERING * numbered_at
+            if many_more and numbered_at < self.space.n_persons / PERSONS_IN_CACHE:
+                numbered_at = segments.start.shape[1]
+                listed = self._number_anew()
+                group_of_person, original_person = group_of_person[listed], original_person[listed]
             chosen, candidates = self._choose(segments)
             final = chosen < 0
             n_groups = trees.number_final(self.orders, segments, final, group_of_person, n_groups)
             final_persons += int((segments.end[-1, final] - segments.start[-1, final]).sum())
             progress("grouping", final_persons / self.space.n_persons)
             segments = self._cut(segments, chosen, candidates)
-        return Grouping(group_of_person, n_groups)
+        group_of_original = np.empty_like(group_of_person)
+        group_of_original[original_person] = group_of_person
+        return Grouping(group_of_original, n_groups)
+
+    def _number_anew(self) -> NDArray[np.uint32]:
+        """Number persons in the order in which nodes list them; gives the former number of each."""
+        listed = self.orders.person[self.space.whole_table.start[-1, 0] :].copy()
+        self.space = self.space.in_order(listed)
+        self.sweep.space = self.space
+        new_of_old = np.empty(len(listed), np.uint32)
+        new_of_old[listed] = np.arange(len(listed), dtype=np.uint32)
+        trees.renumber(self.orders.person, new_of_old)
+        return listed
 
     def _choose(self, segments: Segments) -> tuple[NDArray[np.int64], _Candidates]:
         """For each node of a level the number of its best cut whose sides meet every model, or -1."""
         n_nodes = segments.start.shape[1]
-        candidates = self._propose(segments)
+        everyone = np.arange(n_nodes)
+        best = self.sweep.best(self.orders, segments, everyone)
+        if best is None:
+            candidates = self._propose(segments, everyone)
+        else:
+            candidates = _Candidates(best.node, best.run_start, best.position, best.merit)
         chosen = candidates.best_of_nodes(n_nodes)
         if not self.value_models:
             return chosen, candidates
-        open_nodes = self._strike(np.flatnonzero(chosen >= 0), chosen, segments, candidates)
+        self._side_bounds = {name: np.repeat(bound[:, :, None], 2, axis=2) for name, bound in self._bounds.items()}
+        doubtful = np.flatnonzero(chosen >= 0)
+        if best is not None and self.is_bounded:
+            doubtful = doubtful[~self._surely_holds(best)]
+        open_nodes = self._strike(doubtful, chosen, segments, candidates)
+        if best is not None and len(open_nodes):
+            candidates = candidates.beside(self._propose(segments, open_nodes))
         if len(open_nodes) and self.summary_models:
             self._sweep_values(open_nodes, segments, candidates)
         for _ in range(MOST_TRIES):
@@ -101,11 +167,27 @@ class Tree:
         chosen[open_nodes] = -1
         return chosen, candidates
 
-    def _propose(self, segments: Segments) -> _Candidates:
-        """All cuts of a level that pass the models which count records and persons."""
+    def _surely_holds(self, best: Cuts) -> NDArray[np.bool_]:
+        """Cuts whose sides meet every model of values even if they had the commonest value as often as the node has."""
+        sides = [
+            np.stack([getattr(best, f"left_{what}"), getattr(best, f"right_{what}")], axis=1).ravel()
+            for what in ("persons", "records", "squared", "most", "logs")
+        ]
+        values = {}
+        for name, bound in self._bounds.items():
+            most_persons, most_records = np.repeat(bound[:, best.node], 2, axis=1)
+            values[name] = self._value_summaries(name, (most_persons, most_records, most_persons, most_records))
+        counts = _group_counts(sides, values)
+        holds = np.ones(len(best.node), np.bool_)
+        for model in self.value_models:
+            holds &= model.holds(counts).reshape(-1, 2).all(axis=1)
+        return holds
+
+    def _propose(self, segments: Segments, nodes: NDArray[np.int64]) -> _Candidates:
+        """All cuts of some nodes that pass the models which count records and persons."""
         parts = []
-        for first, last in _sweeps(segments):
-            cuts = self.sweep(self.orders, segments, first, last)
+        for portion in _portions(segments, nodes):
+            cuts = self.sweep.all(self.orders, segments, portion)
             passes = np.ones(len(cuts.node), np.bool_)
             for side in (_side(cuts, "left"), _side(cuts, "right")):
                 for model in self.spread_models:
@@ -123,13 +205,16 @@ class Tree:
         self._is_left[:] = False
         trees.mark_left(self.orders, candidates.run_start[cuts], candidates.position[cuts], self._is_left)
         sides = self._counts_of_sides(*trees.lay_out_sides(self.orders, segments, nodes, self._is_left))
+        for name, attribute in sides.values.items():
+            self._side_bounds[name][0, nodes] = attribute.most_persons.reshape(-1, 2)
+            self._side_bounds[name][1, nodes] = attribute.most_records.reshape(-1, 2)
         holds = np.ones(len(nodes), np.bool_)
         for model in self.value_models:
             holds &= model.holds(sides).reshape(-1, 2).all(axis=1)
         candidates.allowed[cuts[~holds]] = False
         return nodes[~holds]
 
-    def _counts_of_sides(self, laid_out: NDArray[np.int32], start: NDArray[np.int64]) -> GroupCounts:
+    def _counts_of_sides(self, laid_out: NDArray[np.uint32], start: NDArray[np.int64]) -> GroupCounts:
         spread = counting.spread_of_person_parts(laid_out, start, self.space.persons.row[:, 0])
         values = {}
         for name, pairs in self.space.pairs.items():
@@ -180,18 +265,18 @@ class Tree:
         cuts = chosen[nodes]
         self._is_left[:] = False
         trees.mark_left(self.orders, candidates.run_start[cuts], candidates.position[cuts], self._is_left)
+        self._bounds = {name: sides[:, nodes].reshape(2, -1) for name, sides in self._side_bounds.items()}
         return trees.part_orders(self.orders, segments, nodes, self._is_left)  # type: ignore[no-any-return]
 
 
-def _sweeps(segments: Segments) -> Iterator[tuple[int, int]]:
-    """The nodes of a level in portions: the first, and the one behind the last."""
-    n_nodes = segments.start.shape[1]
-    behind = np.cumsum(segments.end[-1] - segments.start[-1])
+def _portions(segments: Segments, nodes: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Some nodes in portions of about PERSONS_A_SWEEP persons."""
+    behind = np.cumsum(segments.end[-1, nodes] - segments.start[-1, nodes])
     first = 0
-    while first < n_nodes:
+    while first < len(nodes):
         done = int(behind[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(behind, done + PERSONS_A_SWEEP, side="right")))
-        yield first, last
+        yield nodes[first:last]
         first = last
 
 

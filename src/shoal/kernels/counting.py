@@ -171,7 +171,7 @@ def spread_of_person_parts(persons_in_order, start_of_part, records_of_person):
     logs = np.zeros(n_parts, dtype=np.float64)
     for part in range(n_parts):
         for i in range(start_of_part[part], start_of_part[part + 1]):
-            count = records_of_person[persons_in_order[i]]
+            count = np.int64(records_of_person[persons_in_order[i]])
             persons[part] += 1
             records[part] += count
             squared[part] += count * count

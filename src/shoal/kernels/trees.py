@@ -26,8 +26,8 @@ class Persons(NamedTuple):
     """What a sweep knows of persons."""
 
     row: np.ndarray
-    """(persons, 1 + numeric + nominal) int64: the number of records; for each numeric attribute the sum over records
-    of the value on a whole-number grid; for each nominal one the category, or SEVERAL."""
+    """(persons, 1 + numeric + nominal) float64, all whole numbers: the number of records; for each numeric attribute the
+    sum over records of the value on a whole-number grid; for each nominal one the category, or SEVERAL."""
     n_numeric: int
     within: np.ndarray  # (persons, numeric) float64: squares around the person's own mean, scaled to [0, 1]
     start: np.ndarray  # (nominal, persons + 1) int64: where the categories of a person start
@@ -38,7 +38,7 @@ class Persons(NamedTuple):
 class Orders(NamedTuple):
     """Persons sorted by each quasi-identifier, one order behind the other."""
 
-    person: np.ndarray  # int32
+    person: np.ndarray  # uint32
     key: np.ndarray  # float64: the mean over the person's records, or the share of them in the category
     run: np.ndarray  # int32: 0, or the category
 
@@ -69,6 +69,17 @@ class Cuts(NamedTuple):
     right_logs: np.ndarray
 
 
+class Limits(NamedTuple):
+    """What both sides of a cut must keep to; the two shares as whole numbers over whole numbers."""
+
+    least_persons: int
+    least_records: int
+    share: int
+    share_of: int
+    squares: int
+    squares_of: int
+
+
 @njit(cache=True, nogil=True)
 def _empty_cuts(n):
     return Cuts(
@@ -94,10 +105,10 @@ def _ends_run(orders, at, end):
 
 
 @njit(cache=True, nogil=True)
-def _count_cuts(orders, segments, first_node, last_node):
+def _count_cuts(orders, segments, nodes):
     n_cuts = 0
     for order in range(segments.start.shape[0] - 1):
-        for node in range(first_node, last_node):
+        for node in nodes:
             end = segments.end[order, node]
             for at in range(segments.start[order, node], end):
                 if _ends_run(orders, at, end) or orders.key[at + 1] != orders.key[at]:
@@ -106,31 +117,14 @@ def _count_cuts(orders, segments, first_node, last_node):
 
 
 @njit(cache=True, nogil=True)
-def _count_categories(here, persons, count_of, squares):
-    """Add up the records in each category of a node, and the squares of these numbers."""
-    offset = 1 + persons.n_numeric
-    for j in range(count_of.shape[0]):
-        squares[j] = 0
-        for person in here:
-            category = persons.row[person, offset + j]
-            if category != SEVERAL:
-                moved = persons.row[person, 0]
-                squares[j] += moved * (2 * count_of[j, category] + moved)
-                count_of[j, category] += moved
-                continue
-            for pair in range(persons.start[j, person], persons.start[j, person + 1]):
-                moved = persons.count[j, pair]
-                squares[j] += moved * (2 * count_of[j, persons.category[j, pair]] + moved)
-                count_of[j, persons.category[j, pair]] += moved
-
-
-@njit(cache=True, nogil=True)
-def _forget_categories(here, persons, count_of):
+def _forget(here, persons, count_of):
     """Set the counts of all categories that these persons have back to zero."""
-    offset = 1 + persons.n_numeric
+    if len(here) > count_of.shape[1]:
+        count_of[:] = 0
+        return
     for j in range(count_of.shape[0]):
         for person in here:
-            category = persons.row[person, offset + j]
+            category = np.int64(persons.row[person, 1 + persons.n_numeric + j])
             if category != SEVERAL:
                 count_of[j, category] = 0
                 continue
@@ -139,23 +133,23 @@ def _forget_categories(here, persons, count_of):
 
 
 @njit(cache=True, nogil=True)
-def sweep_all_cuts(
-    orders, segments, first_node, last_node, persons, n_categories, mass_scale, least_persons, keep_most, keep_logs
-):
-    """Every cut between two different keys of some nodes, with the counts of both sides.
+def sweep_all_cuts(orders, segments, nodes, persons, n_categories, mass_scale, limits, only_best, keep_most, keep_logs):
+    """Cuts between two different keys of some nodes whose two sides keep to the limits, with the counts of the sides.
 
     The merit of a cut is what it takes off the sum of squares inside groups, over all quasi-identifiers together
-    (nominal ones as zero-one columns, halved so that a two-valued one weighs like a number). Cuts with fewer than
-    `least_persons` on a side are left out.
+    (nominal ones as zero-one columns, halved so that a two-valued one weighs like a number). With `only_best` one
+    cut a node: that of most merit, of equals the first.
     """
-    cuts = _empty_cuts(_count_cuts(orders, segments, first_node, last_node))
+    cuts = _empty_cuts(len(nodes) if only_best else _count_cuts(orders, segments, nodes))
+    # Arrays are taken out of their tuples first: reaching into a tuple at every step costs more than the step.
+    person_at, key_at, run_at = orders.person, orders.key, orders.run
+    row, pair_start, pair_category, pair_count = persons.row, persons.start, persons.category, persons.count
     n_orders = segments.start.shape[0] - 1
     n_numeric = persons.n_numeric
-    n_nominal = persons.start.shape[0]
-    offset = 1 + n_numeric
-    row = persons.row
-    all_mass = np.zeros(n_numeric, np.int64)
-    left_mass = np.zeros(n_numeric, np.int64)
+    n_nominal = pair_start.shape[0]
+    nominal = 1 + n_numeric
+    all_mass = np.zeros(n_numeric, np.float64)
+    left_mass = np.zeros(n_numeric, np.float64)
     all_of = np.zeros((n_nominal, n_categories), np.int64)
     left_of = np.zeros((n_nominal, n_categories), np.int64)
     all_squares = np.zeros(n_nominal, np.int64)
@@ -164,26 +158,39 @@ def sweep_all_cuts(
     is_left = np.zeros(len(row) if keep_most else 1, np.int32)
     stamp = 0
     found = 0
-    for node in range(first_node, last_node):
-        here = orders.person[segments.start[n_orders, node] : segments.end[n_orders, node]]
+    for node in nodes:
+        here = person_at[segments.start[n_orders, node] : segments.end[n_orders, node]]
         n_persons = len(here)
+        if n_persons < 2 * limits.least_persons:
+            continue
         all_records, all_squared, all_logs = 0, 0, 0.0
         all_mass[:] = 0
+        all_squares[:] = 0
         for person in here:
-            count = row[person, 0]
+            count = np.int64(row[person, 0])
             all_records += count
             all_squared += count * count
             if keep_logs:
                 all_logs += count * np.log2(count)
             for j in range(n_numeric):
                 all_mass[j] += row[person, 1 + j]
-        _count_categories(here, persons, all_of, all_squares)
+            for j in range(n_nominal):
+                category = np.int64(row[person, nominal + j])
+                if category != SEVERAL:
+                    all_squares[j] += count * (2 * all_of[j, category] + count)
+                    all_of[j, category] += count
+                else:
+                    for pair in range(pair_start[j, person], pair_start[j, person + 1]):
+                        moved = pair_count[j, pair]
+                        all_squares[j] += moved * (2 * all_of[j, pair_category[j, pair]] + moved)
+                        all_of[j, pair_category[j, pair]] += moved
         uncut = 0.0
         for j in range(n_numeric):
-            uncut += np.float64(all_mass[j]) * np.float64(all_mass[j]) * mass_scale
+            uncut += all_mass[j] * all_mass[j] * mass_scale
         for j in range(n_nominal):
             uncut += 0.5 * all_squares[j]
         uncut /= all_records
+        best = -np.inf
         for order in range(n_orders):
             end = segments.end[order, node]
             run_start = segments.start[order, node]
@@ -195,8 +202,8 @@ def sweep_all_cuts(
                     left_mass[:] = 0
                     left_squares[:] = 0
                     right_squares[:] = all_squares
-                person = orders.person[at]
-                count = row[person, 0]
+                person = person_at[at]
+                count = np.int64(row[person, 0])
                 left_persons += 1
                 left_records += count
                 left_squared += count * count
@@ -208,72 +215,88 @@ def sweep_all_cuts(
                 for j in range(n_numeric):
                     left_mass[j] += row[person, 1 + j]
                 for j in range(n_nominal):
-                    category = row[person, offset + j]
+                    category = np.int64(row[person, nominal + j])
                     if category != SEVERAL:
                         on_left = left_of[j, category]
                         left_squares[j] += count * (2 * on_left + count)
                         right_squares[j] -= count * (2 * (all_of[j, category] - on_left) - count)
                         left_of[j, category] = on_left + count
-                        continue
-                    for pair in range(persons.start[j, person], persons.start[j, person + 1]):
-                        moved = persons.count[j, pair]
-                        category = persons.category[j, pair]
-                        on_left = left_of[j, category]
-                        left_squares[j] += moved * (2 * on_left + moved)
-                        right_squares[j] -= moved * (2 * (all_of[j, category] - on_left) - moved)
-                        left_of[j, category] = on_left + moved
-                ends = _ends_run(orders, at, end)
-                is_cut = ends or orders.key[at + 1] != orders.key[at]
-                if is_cut and left_persons >= least_persons and n_persons - left_persons >= least_persons:
-                    right_records = all_records - left_records
-                    on_left_side, on_right_side = 0.0, 0.0
-                    for j in range(n_numeric):
-                        mass_here = np.float64(left_mass[j])
-                        mass_there = np.float64(all_mass[j] - left_mass[j])
-                        on_left_side += mass_here * mass_here
-                        on_right_side += mass_there * mass_there
-                    on_left_side *= mass_scale
-                    on_right_side *= mass_scale
-                    for j in range(n_nominal):
-                        on_left_side += 0.5 * left_squares[j]
-                        on_right_side += 0.5 * right_squares[j]
+                    else:
+                        for pair in range(pair_start[j, person], pair_start[j, person + 1]):
+                            moved = pair_count[j, pair]
+                            category = pair_category[j, pair]
+                            on_left = left_of[j, category]
+                            left_squares[j] += moved * (2 * on_left + moved)
+                            right_squares[j] -= moved * (2 * (all_of[j, category] - on_left) - moved)
+                            left_of[j, category] = on_left + moved
+                ends = at + 1 == end or run_at[at + 1] != run_at[at]
+                right_persons = n_persons - left_persons
+                is_cut = right_persons > 0 and (ends or key_at[at + 1] != key_at[at])
+                if is_cut:
                     right_most = 0
                     if keep_most:
                         while is_left[here[heaviest]] == stamp:
                             heaviest += 1
-                        right_most = row[here[heaviest], 0]
-                    cuts.node[found] = node
-                    cuts.run_start[found] = run_start
-                    cuts.position[found] = at
-                    cuts.merit[found] = on_left_side / left_records + on_right_side / right_records - uncut
-                    cuts.left_persons[found] = left_persons
-                    cuts.left_records[found] = left_records
-                    cuts.left_squared[found] = left_squared
-                    cuts.left_most[found] = left_most
-                    cuts.left_logs[found] = left_logs
-                    cuts.right_persons[found] = n_persons - left_persons
-                    cuts.right_records[found] = right_records
-                    cuts.right_squared[found] = all_squared - left_squared
-                    cuts.right_most[found] = right_most
-                    cuts.right_logs[found] = all_logs - left_logs
-                    found += 1
+                        right_most = np.int64(row[here[heaviest], 0])
+                    right_records = all_records - left_records
+                    right_squared = all_squared - left_squared
+                    if (
+                        left_persons >= limits.least_persons
+                        and right_persons >= limits.least_persons
+                        and left_records >= limits.least_records
+                        and right_records >= limits.least_records
+                        and left_squared * limits.squares_of <= limits.squares * left_records * left_records
+                        and right_squared * limits.squares_of <= limits.squares * right_records * right_records
+                        and left_most * limits.share_of <= limits.share * left_records
+                        and right_most * limits.share_of <= limits.share * right_records
+                    ):
+                        on_left_side, on_right_side = 0.0, 0.0
+                        for j in range(n_numeric):
+                            mass_there = all_mass[j] - left_mass[j]
+                            on_left_side += left_mass[j] * left_mass[j]
+                            on_right_side += mass_there * mass_there
+                        on_left_side *= mass_scale
+                        on_right_side *= mass_scale
+                        for j in range(n_nominal):
+                            on_left_side += 0.5 * left_squares[j]
+                            on_right_side += 0.5 * right_squares[j]
+                        merit = on_left_side / left_records + on_right_side / right_records - uncut
+                        if not only_best or merit > best:
+                            if only_best and best > -np.inf:
+                                found -= 1
+                            best = merit
+                            cuts.node[found] = node
+                            cuts.run_start[found] = run_start
+                            cuts.position[found] = at
+                            cuts.merit[found] = merit
+                            cuts.left_persons[found] = left_persons
+                            cuts.left_records[found] = left_records
+                            cuts.left_squared[found] = left_squared
+                            cuts.left_most[found] = left_most
+                            cuts.left_logs[found] = left_logs
+                            cuts.right_persons[found] = right_persons
+                            cuts.right_records[found] = right_records
+                            cuts.right_squared[found] = right_squared
+                            cuts.right_most[found] = right_most
+                            cuts.right_logs[found] = all_logs - left_logs
+                            found += 1
                 if ends:
-                    _forget_categories(orders.person[run_start : at + 1], persons, left_of)
+                    _forget(person_at[run_start : at + 1], persons, left_of)
                     run_start = at + 1
-        _forget_categories(here, persons, all_of)
+        _forget(here, persons, all_of)
     return _first_cuts(cuts, found)
 
 
 @njit(cache=True, nogil=True)
 def _variance(here, persons, records, j, grid):
     """The variance over the records of a node of numeric attribute j, scaled to [0, 1] over the whole table."""
-    total = 0
+    total = 0.0
     for person in here:
         total += persons.row[person, 1 + j]
     mean = total / records
     squares = 0.0
     for person in here:
-        count = persons.row[person, 0]
+        count = np.int64(persons.row[person, 0])
         away = (persons.row[person, 1 + j] / count - mean) / grid
         squares += persons.within[person, j] + count * away * away
     return squares / records
@@ -292,7 +315,7 @@ def _write_cut(cuts, found, orders, here, persons, run_start, at, stamp, is_left
     cuts.left_most[found] = cuts.right_most[found] = 0
     cuts.left_logs[found] = cuts.right_logs[found] = 0.0
     for person in here:
-        count = persons.row[person, 0]
+        count = np.int64(persons.row[person, 0])
         if is_left[person] == stamp:
             cuts.left_persons[found] += 1
             cuts.left_records[found] += count
@@ -323,9 +346,7 @@ def _balance_change(cuts, found):
 
 
 @njit(cache=True, nogil=True)
-def sweep_median_cuts(
-    orders, segments, first_node, last_node, persons, numeric_of_order, grid, span_of_order, criterion, split_ties
-):
+def sweep_median_cuts(orders, segments, nodes, persons, numeric_of_order, grid, span_of_order, criterion, split_ties):
     """One cut a run of some nodes: the one whose left side is closest to half of the records.
 
     The merit is the balance-variance ratio with its sign turned (BALANCE_VARIANCE), or the width of the attribute
@@ -335,18 +356,18 @@ def sweep_median_cuts(
     n_orders = segments.start.shape[0] - 1
     n_runs = 0
     for order in range(n_orders):
-        for node in range(first_node, last_node):
+        for node in nodes:
             for at in range(segments.start[order, node], segments.end[order, node]):
                 n_runs += _ends_run(orders, at, segments.end[order, node])
     cuts = _empty_cuts(n_runs)
     is_left = np.zeros(len(persons.row), np.int32)
     stamp = 0
     found = 0
-    for node in range(first_node, last_node):
+    for node in nodes:
         here = orders.person[segments.start[n_orders, node] : segments.end[n_orders, node]]
         records = 0
         for person in here:
-            records += persons.row[person, 0]
+            records += np.int64(persons.row[person, 0])
         for order in range(n_orders):
             end = segments.end[order, node]
             run_start = segments.start[order, node]
@@ -357,7 +378,7 @@ def sweep_median_cuts(
                 if at == run_start:
                     best, left_records = -1, 0
                     runs_here += 1
-                left_records += persons.row[orders.person[at], 0]
+                left_records += np.int64(persons.row[orders.person[at], 0])
                 ends = _ends_run(orders, at, end)
                 is_cut = ends or split_ties or orders.key[at + 1] != orders.key[at]
                 if is_cut and at - run_start + 1 < len(here):
@@ -414,7 +435,7 @@ def lay_out_sides(orders, segments, node, is_left):
     n = 0
     for which in node:
         n += segments.end[everyone, which] - segments.start[everyone, which]
-    laid_out = np.empty(n, np.int32)
+    laid_out = np.empty(n, np.uint32)
     start = np.zeros(2 * len(node) + 1, np.int64)
     n = 0
     for i in range(len(node)):
@@ -441,7 +462,7 @@ def part_orders(orders, segments, nodes, is_left):
     for order in range(n_orders):
         for node in nodes:
             longest = max(longest, segments.end[order, node] - segments.start[order, node])
-    person = np.empty(longest, np.int32)
+    person = np.empty(longest, np.uint32)
     key = np.empty(longest, np.float64)
     run = np.empty(longest, np.int32)
     for order in range(n_orders):
@@ -655,7 +676,7 @@ def spread_of_cuts(orders, segments, cut_node, cut_run_start, cut_position, pers
         if cut == 0 or cut_node[cut - 1] != node:
             all_records, all_squared, all_logs = 0, 0, 0.0
             for person in here:
-                count = persons.row[person, 0]
+                count = np.int64(persons.row[person, 0])
                 all_records += count
                 all_squared += count * count
                 all_logs += count * np.log2(count)
@@ -665,7 +686,7 @@ def spread_of_cuts(orders, segments, cut_node, cut_run_start, cut_position, pers
             n_left, left_records, left_squared, left_most, sum_logs = 0, 0, 0, 0, 0.0
         while at <= cut_position[cut]:
             person = orders.person[at]
-            count = persons.row[person, 0]
+            count = np.int64(persons.row[person, 0])
             is_left[person] = stamp
             n_left += 1
             left_records += count
@@ -680,7 +701,7 @@ def spread_of_cuts(orders, segments, cut_node, cut_run_start, cut_position, pers
         right[0, cut] = len(here) - n_left
         right[1, cut] = all_records - left_records
         right[2, cut] = all_squared - left_squared
-        right[3, cut] = persons.row[here[heaviest], 0]
+        right[3, cut] = np.int64(persons.row[here[heaviest], 0])
         right_logs[cut] = all_logs - sum_logs
     lefts = (left[0], left[1], left[2], left[3], left_logs)
     rights = (right[0], right[1], right[2], right[3], right_logs)
@@ -697,3 +718,26 @@ def number_final(orders, segments, is_final, group_of_person, n_groups):
                 group_of_person[orders.person[at]] = n_groups
             n_groups += 1
     return n_groups
+
+
+@njit(cache=True, nogil=True)
+def gather_lists(start, value, count, persons):
+    """The lists of some persons (starts, values, counts), in a new order of persons."""
+    new_start = np.zeros(len(persons) + 1, np.int64)
+    for i in range(len(persons)):
+        new_start[i + 1] = new_start[i] + start[persons[i] + 1] - start[persons[i]]
+    new_value = np.empty(new_start[-1], value.dtype)
+    new_count = np.empty(new_start[-1], count.dtype)
+    for i in range(len(persons)):
+        first = start[persons[i]]
+        for k in range(new_start[i + 1] - new_start[i]):
+            new_value[new_start[i] + k] = value[first + k]
+            new_count[new_start[i] + k] = count[first + k]
+    return new_start, new_value, new_count
+
+
+@njit(cache=True, nogil=True)
+def renumber(persons_in_orders, new_of_old):
+    """Give every entry of the orders its person's new number."""
+    for at in range(len(persons_in_orders)):
+        persons_in_orders[at] = new_of_old[persons_in_orders[at]]

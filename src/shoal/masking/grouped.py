@@ -33,9 +33,7 @@ class GroupedRecords:
         """How many records each group has."""
         return np.bincount(self.group_of_record, minlength=self.n_groups).astype(np.int64)
 
-    def extremes(
-        self, column: NumberColumn
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def extremes(self, column: NumberColumn) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The lowest and the highest unit of each group, and how many records miss the value.
 
         Where all do, lowest and highest are the column's lowest unit, so that they are units all the same.

@@ -64,12 +64,9 @@ def publish(table: Table, grouping: Grouping, mask: Mask) -> Published:
 
 def spread(label_of_group: pl.Series, group_of_record: NDArray[np.int32]) -> pl.Series:
     """A label a record from a label a group; texts are dictionary-encoded, each stands in memory once."""
-    if label_of_group.dtype != pl.String:
-        return label_of_group.gather(group_of_record)
-    distinct = label_of_group.drop_nulls().unique().sort()
-    code_of_group = label_of_group.cast(pl.Enum(distinct)).to_physical()
-    codes = code_of_group.gather(group_of_record)
-    return codes.cat.to(pl.Enum(distinct))
+    if label_of_group.dtype == pl.String:
+        label_of_group = label_of_group.cast(pl.Categorical)
+    return label_of_group.gather(group_of_record)
 
 
 def _masked_times(table: Table) -> pl.Series:

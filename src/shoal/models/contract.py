@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -83,11 +83,6 @@ class OnSensitive:
 
     def _reached_on(self, attribute: ValueCounts, groups: GroupCounts) -> FloatArray:
         raise NotImplementedError
-
-
-def least_persons(models: Iterable[Model]) -> int:
-    """A number of persons below which no group can meet the models (they say so by a property of this name), or 1."""
-    return max((getattr(model, "least_persons", 1) for model in models), default=1)
 
 
 def worst_of(model: Model, reached: FloatArray) -> float:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 from typing import ClassVar
 
 from shoal.errors import ParameterError
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_count, as_fraction, ratio_at_most, share, squared
+from shoal.models.limits import SpreadLimits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +58,9 @@ class GBalance:
         return float(self.g)
 
     @property
-    def least_persons(self) -> int:
-        """A group that holds has at least 1 / (1 - g) persons (theorem 1)."""
-        return ceil(1 / (1 - self.g))  # type: ignore[operator]
+    def limits(self) -> SpreadLimits:
+        """The model said as limits."""
+        return SpreadLimits(largest_squares=1 - self.g)
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether the squared shares of the persons sum to at most 1 - g."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 from typing import ClassVar
 
 from shoal.errors import ParameterError
@@ -56,11 +55,6 @@ class HAffiliation(OnSensitive):
     def asked(self) -> float:
         """The threshold h."""
         return float(self.h)
-
-    @property
-    def least_persons(self) -> int:
-        """A group that holds has at least 1 / h persons."""
-        return ceil(1 / self.h)  # type: ignore[operator, arg-type]
 
     def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray:
         return ratio_at_most(attribute.most_persons, groups.persons, self.h)  # type: ignore[arg-type]

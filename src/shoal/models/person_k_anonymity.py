@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, as_count
+from shoal.models.limits import SpreadLimits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,11 @@ class PersonKAnonymity:
     def asked(self) -> float:
         """The threshold k."""
         return float(self.k)
+
+    @property
+    def limits(self) -> SpreadLimits:
+        """The model said as limits."""
+        return SpreadLimits(least_persons=self.k)
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether each group has at least k persons."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 from shoal.errors import ParameterError
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction, ratio_at_most, share
+from shoal.models.limits import SpreadLimits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,11 @@ class RecordRisk:
     def asked(self) -> float:
         """The threshold rho."""
         return float(self.rho)
+
+    @property
+    def limits(self) -> SpreadLimits:
+        """The model said as limits."""
+        return SpreadLimits(largest_share=self.rho)
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether the person with most records has at most a share rho of them."""

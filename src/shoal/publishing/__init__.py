@@ -1,0 +1,1 @@
+"""Stage 7: the files that leave the house, and those that stay."""

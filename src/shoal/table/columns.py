@@ -82,7 +82,7 @@ def code_values(values: pl.Series) -> tuple[Codes, pl.Series]:
         return _positions(values, distinct), distinct
     if values.dtype.is_integer() and len(values) > values.null_count():
         low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]
-        if high - low < 4 * len(values) + 1024 and -(2**62) < low and high < 2**62:
+        if high - low < 4 * len(values) + 1024 and low > -(2**62) and high < 2**62:
             return _code_dense_integers(values, low, high)
     distinct = values.drop_nulls().unique().sort()
     codes = (values.rank("dense") - 1).fill_null(len(distinct))
@@ -232,9 +232,7 @@ def _padded_width(values: pl.Series) -> int:
     return int(lengths.max()) if values.str.starts_with("0").any() else 0  # type: ignore[arg-type]
 
 
-def _in_units(
-    floats: NDArray[np.float64], is_missing: NDArray[np.bool_] | None, column: Quasi
-) -> NumberColumn:
+def _in_units(floats: NDArray[np.float64], is_missing: NDArray[np.bool_] | None, column: Quasi) -> NumberColumn:
     for decimals in range(MOST_DECIMALS + 1):
         scaled = np.rint(floats * 10.0**decimals)
         if np.abs(scaled).max(initial=0) >= 2**53:
@@ -258,7 +256,7 @@ def _ordered(values: pl.Series, column: Ordered, line_of: LineOf) -> NumberColum
     texts = values.cast(pl.String)
     if order is None:
         numeric = values.dtype.is_numeric()
-        distinct = (values.drop_nulls().unique().sort().cast(pl.String) if numeric else _sorted_texts(texts))
+        distinct = values.drop_nulls().unique().sort().cast(pl.String) if numeric else _sorted_texts(texts)
         order = tuple(distinct.to_list())
     unknown = texts.is_not_null() & ~texts.is_in(list(order))
     if unknown.any():

@@ -18,6 +18,7 @@ from shoal.kernels import counting
 from shoal.models.counts import VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.table.columns import CategoryColumn, Codes, category_column, code_values
 from shoal.table.schema import Schema
+from shoal.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,25 @@ class Observation:
     sensitive: Mapping[str, CategoryColumn]
 
     @classmethod
+    def of_whole(cls, table: Table) -> Observation:
+        """All records of a table as one group."""
+        one_group = np.zeros(table.n_records, dtype=np.int32)
+        return cls(one_group, 1, table.person_of_record, table.n_persons, table.sensitive)
+
+    @property
+    def persons_in_several_groups(self) -> int:
+        """How many persons have records in more than one group."""
+        persons, *_ = counting.spread_of_groups(
+            self.by_group, self.group_of_record, self.person_of_record, self.n_groups
+        )
+        places = int(persons.sum())
+        if places == self.n_persons:
+            return 0
+        order = counting.order_by_code(self.person_of_record, self.n_persons, self.by_group)
+        groups, *_ = counting.spread_of_groups(order, self.person_of_record, self.group_of_record, self.n_persons)
+        return int((groups > 1).sum())
+
+    @classmethod
     def of_frame(cls, frame: pl.DataFrame, schema: Schema) -> Observation:
         """Look at a table by a schema: records with equal quasi-identifiers form a group."""
         columns = [code_values(frame[name]) for name in schema.quasi_names]
@@ -38,8 +58,7 @@ class Observation:
         if schema.person is None:
             person_of_record, n_persons = np.arange(len(frame), dtype=np.int32), len(frame)
         else:
-            person_of_record, distinct = code_values(frame[schema.person])
-            n_persons = len(distinct)
+            person_of_record, n_persons = _number_persons(frame[schema.person])
         sensitive = {name: category_column(frame[name]) for name in schema.sensitive}
         return cls(group_of_record, n_groups, person_of_record, n_persons, sensitive)
 
@@ -57,6 +76,11 @@ class Observation:
     def by_group(self) -> Codes:
         """The records sorted by group, and by person inside a group."""
         return counting.order_by_code(self.group_of_record, self.n_groups, self._by_person)
+
+    def persons_alone(self, is_alone: NDArray[np.bool_]) -> int:
+        """How many different persons the groups marked as having one person only have."""
+        starts = counting.start_of_code(self.group_of_record, self.n_groups)[:-1]
+        return len(np.unique(self.person_of_record[self.by_group[starts[is_alone]]]))
 
     def _by_value(self, column: CategoryColumn) -> Codes:
         return counting.order_by_code(column.codes, column.n_codes, self._by_person)
@@ -89,6 +113,15 @@ class Observation:
             start_of_group=start, value=value, records=records, persons=persons,
             pair_start_of_group=pairs[0], pair_person=pairs[1], pair_value=pairs[2],
         )  # fmt: skip
+
+
+def _number_persons(persons: pl.Series) -> tuple[Codes, int]:
+    """Number persons in any order, which is all that counting asks for, and quicker than sorting their names."""
+    if persons.dtype == pl.String:
+        codes = persons.cast(pl.Categorical(pl.Categories.random("shoal"))).to_physical().cast(pl.Int32)
+        return codes.to_numpy(), int(codes.max()) + 1  # type: ignore[arg-type]
+    codes_of_sorted, distinct = code_values(persons)
+    return codes_of_sorted, len(distinct)
 
 
 def number_alike(columns: list[tuple[Codes, int]]) -> tuple[Codes, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,8 @@ class Table:
     sensitive: Mapping[str, CategoryColumn]
     notes: tuple[str, ...] = ()
     """What was left out when the table was made, in plain sentences with counts."""
+    suppressed_persons: int = 0
+    """How many persons were left out so that the others can be protected."""
     line_of: LineOf = field(default=lambda record: None, repr=False, compare=False)
 
     @classmethod
@@ -48,7 +50,7 @@ class Table:
         person_of_record, n_persons = _persons(records, schema)
         quasi = {column.name: quasi_column(records[column.name], column, line_of) for column in schema.columns}
         sensitive = {name: category_column(records[name]) for name in schema.sensitive}
-        return cls(schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, line_of)
+        return cls(schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, line_of=line_of)
 
     @property
     def n_records(self) -> int:
@@ -66,10 +68,15 @@ class Table:
         kept = np.flatnonzero(keep)
         before = self.line_of
         smaller = Table.from_frame(frame, self.schema, line_of=lambda record: before(int(kept[record])))
-        return Table(
-            smaller.schema, frame, self.kind_of_frame, smaller.person_of_record, smaller.n_persons, smaller.quasi,
-            smaller.sensitive, (*self.notes, note), smaller.line_of,
-        )  # fmt: skip
+        notes = (*self.notes, note) if note else self.notes
+        return replace(
+            smaller, kind_of_frame=self.kind_of_frame, notes=notes, suppressed_persons=self.suppressed_persons
+        )
+
+    def without_persons(self, leave_out: NDArray[np.bool_]) -> Table:
+        """The table without some persons, who are counted."""
+        smaller = self.with_records(~leave_out[self.person_of_record], "")
+        return replace(smaller, suppressed_persons=self.suppressed_persons + int(leave_out.sum()))
 
 
 def _refuse_nested(records: pl.DataFrame) -> None:

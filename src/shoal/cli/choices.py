@@ -1,0 +1,223 @@
+"""What the flags and the policy file say together, as one Policy; and the table that it is about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.errors import ParameterError
+
+if TYPE_CHECKING:
+    from shoal.policy import Policy
+    from shoal.reading import CsvOptions, Reading
+
+Flags = Mapping[str, Any]
+
+# flag -> (model, parameter); a flag that holds "k=5" names the parameter itself
+MODEL_FLAGS = {
+    "g_balance": ("g-balance", "g"),
+    "h_affiliation": ("h-affiliation", "h"),
+    "record_risk": ("record-risk", "rho"),
+    "entropy_balance": ("entropy-balance", "k"),
+    "k": ("k-anonymity", "k"),
+    "person_k": ("person-k-anonymity", "k"),
+    "l": ("l-diversity", "l"),
+    "l_kind": ("l-diversity", "kind"),
+    "l_c": ("l-diversity", "c"),
+    "l_count": ("l-diversity", "count"),
+    "t": ("t-closeness", "t"),
+    "t_distance": ("t-closeness", "distance"),
+    "beta": ("beta-likeness", "beta"),
+    "beta_kind": ("beta-likeness", "kind"),
+    "delta": ("delta-disclosure", "delta"),
+}
+STAND_INS = {"g-balance": {"g", "k"}, "h-affiliation": {"h", "l"}}
+"""Parameters that say the same thing in two ways: one given by flag replaces the other."""
+
+COLUMN_FLAGS = {"quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped"}
+METHOD_FLAGS = ("cut", "ties")
+MASK_FLAGS = ("code_extremes",)
+
+
+def chosen_policy(flags: Flags, *, default_file: Path | None = None) -> tuple[Policy, Path]:
+    """The policy of the file with the flags laid over it, and the folder from which its files are named."""
+    from shoal.policy import Policy
+
+    given = flags.get("policy_file")
+    file = Path(given) if given is not None else default_file
+    document: dict[str, Any] = Policy.load(file).to_document() if file is not None else {}
+    folder = file.parent if file is not None else Path()
+    lay_over(document, flags, folder)
+    if file is not None:
+        return Policy.from_document(document, name=f"'{file.name}' with the flags"), folder
+    if "quasi" not in document.get("columns", {}):
+        raise click.UsageError(
+            "Name the quasi-identifiers with --quasi (and --person, --sensitive), or a policy file with --policy. "
+            "'shoal profile FILE' writes one to start from."
+        )
+    return Policy.from_document(document), folder
+
+
+def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
+    """Put what the flags say in the place of what the document says."""
+    _lay_columns(document, flags, folder)
+    _lay_source(document, flags, folder)
+    _lay_models(document, flags)
+    _lay_named(document, "method", flags, METHOD_FLAGS)
+    _lay_named(document, "mask", flags, MASK_FLAGS)
+    _lay_values(document, "budget", {key: flags.get(key) for key in ("max_suppressed", "max_records")})
+    if flags.get("seed") is not None:
+        document["seed"] = flags["seed"]
+
+
+def _lay_values(document: dict[str, Any], table: str, values: Mapping[str, Any]) -> None:
+    given = {key: value for key, value in values.items() if value is not None}
+    if given:
+        document[table] = {**document.get(table, {}), **given}
+
+
+def _lay_columns(document: dict[str, Any], flags: Flags, folder: Path) -> None:
+    lists = {key: list(flags[flag]) for flag, key in COLUMN_FLAGS.items() if flags.get(flag)}
+    single = {key: flags.get(key) for key in ("person", "time", "time_as", "missing")}
+    _lay_values(document, "columns", {**single, **lists})
+    for text in flags.get("hierarchy") or ():
+        column, is_given, file = text.partition("=")
+        if not is_given or not column or not file:
+            raise click.UsageError("--hierarchy takes a column and a file: --hierarchy zip=zip.csv")
+        _lay_hierarchy(document, column, _seen_from(folder, file))
+
+
+def _lay_hierarchy(document: dict[str, Any], column: str, file: str) -> None:
+    from shoal.policy.policy import NAMED_KINDS
+
+    quasi = list(document.get("columns", {}).get("quasi", []))
+    for position, entry in enumerate(quasi):
+        table = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
+        name, _, kind = table["name"].rpartition(":")
+        if name and kind in NAMED_KINDS and not isinstance(entry, Mapping):
+            table = {"name": name, "kind": kind}
+        if table["name"] == column:
+            quasi[position] = {**table, "hierarchy": file}
+            document["columns"] = {**document["columns"], "quasi": quasi}
+            return
+    raise click.UsageError(f"--hierarchy names '{column}', which is not among the quasi-identifiers.")
+
+
+def _seen_from(folder: Path, file: str) -> str:
+    """A file given by flag, as the policy would name it from its own folder."""
+    if Path(file).is_absolute() or folder == Path():
+        return file
+    return Path(os.path.relpath(file, folder)).as_posix()
+
+
+def _lay_source(document: dict[str, Any], flags: Flags, folder: Path) -> None:
+    values: dict[str, Any] = {key: flags.get(key) for key in ("delimiter", "encoding", "quote", "decimal")}
+    if values["delimiter"] in ("\\t", "tab"):
+        values["delimiter"] = "\t"
+    if flags.get("missing_text"):
+        values["missing"] = list(dict.fromkeys(["", *flags["missing_text"]]))
+    if flags.get("rename"):
+        values["rename"] = _renamed(flags["rename"], flags.get("files", ()))
+    if flags.get("join"):
+        if not flags.get("on"):
+            raise click.UsageError("--join needs the key: --join persons.csv --on patient_id")
+        keys = [key.partition("=") for key in flags["on"]]
+        values["join"] = {
+            "person_file": _seen_from(folder, flags["join"]),
+            "on": {record: person if is_given else record for record, is_given, person in keys},
+        }
+    elif flags.get("on"):
+        raise click.UsageError("--on is the key of --join: name the person file with --join too.")
+    _lay_values(document, "source", values)
+
+
+def _renamed(texts: Sequence[str], files: Sequence[str]) -> list[dict[str, str]]:
+    """For each file the names that --rename gives: by the file as typed, or by its name alone."""
+    renamed: list[dict[str, str]] = [{} for _ in files]
+    for text in texts:
+        left, is_given, new = text.rpartition("=")
+        owners = [place for place, file in enumerate(files) if left.startswith(f"{file}:")]
+        owners = owners or [place for place, file in enumerate(files) if left.startswith(f"{Path(file).name}:")]
+        if not owners and len(files) == 1:
+            owners, old = [0], left
+        elif owners:
+            file = files[owners[0]]
+            old = left.removeprefix(f"{file}:" if left.startswith(f"{file}:") else f"{Path(file).name}:")
+        if not is_given or not owners or not old or not new:
+            raise click.UsageError("--rename takes one of the FILEs and two names: --rename clinic.csv:sex=gender")
+        for place in owners:
+            renamed[place][old] = new
+    return renamed
+
+
+def _lay_models(document: dict[str, Any], flags: Flags) -> None:
+    from shoal.policy.numbers import number_or_text
+
+    asked: dict[str, dict[str, Any]] = {}
+    for flag, (model, parameter) in MODEL_FLAGS.items():
+        if flags.get(flag) is not None:
+            name, is_given, value = flags[flag].partition("=")
+            if not is_given:
+                name, value = parameter, flags[flag]
+            asked.setdefault(model, {})[name.strip()] = number_or_text(value)
+    if flags.get("alpha_k") is not None:
+        parts = flags["alpha_k"].split(",")
+        if len(parts) != 2:
+            raise click.UsageError("--alpha-k takes two numbers: --alpha-k 0.5,5")
+        asked["alpha-k-anonymity"] = {"alpha": number_or_text(parts[0]), "k": number_or_text(parts[1])}
+    for model, parameters in asked.items():
+        document.setdefault("models", {})
+        document["models"][model] = _laid(document["models"].get(model, {}), parameters, model)
+
+
+def _laid(before: Any, parameters: dict[str, Any], model: str) -> dict[str, Any]:
+    """Parameters of a model from the flags over those of the policy file."""
+    from shoal.policy.load import threshold_name
+
+    if isinstance(before, list):
+        return parameters
+    table = dict(before) if isinstance(before, Mapping) else {threshold_name(model): before}
+    replaced = STAND_INS.get(model, set()) if STAND_INS.get(model, set()) & parameters.keys() else set()
+    return {**{key: value for key, value in table.items() if key not in replaced}, **parameters}
+
+
+def _lay_named(document: dict[str, Any], table: str, flags: Flags, option_flags: Sequence[str]) -> None:
+    """A method or mask with its options; those of another one are left behind with it."""
+    name = flags.get(table)
+    if name is not None and document.get(table, {}).get("name") != name:
+        document[table] = {"name": name}
+    _lay_values(document, table, {flag: flags.get(flag) for flag in option_flags})
+
+
+def refuse_other_engines(engine: str) -> None:
+    """Only the local engine exists so far."""
+    if engine != "local":
+        raise ParameterError(f"There is no engine '{engine}'. The only one is 'local': leave --engine out.")
+
+
+def csv_options(policy: Policy) -> CsvOptions:
+    """How the policy says that CSV files are written."""
+    from shoal.reading import CsvOptions
+
+    source = policy.source
+    return CsvOptions(
+        delimiter=source.delimiter,
+        encoding=source.encoding,
+        quote=source.quote,
+        decimal=source.decimal,
+        missing=source.missing,
+    )
+
+
+def read_table(files: Sequence[str], policy: Policy, folder: Path) -> Reading:
+    """The table that the files make together, as the policy says."""
+    from shoal.reading import Join, read_files
+
+    join = None
+    if policy.source.join is not None:
+        join = Join(person_file=folder / policy.source.join.person_file, on=dict(policy.source.join.on))
+    return read_files(list(files), csv=csv_options(policy), rename=list(policy.source.rename) or None, join=join)

@@ -1,0 +1,105 @@
+"""The command `shoal`: which commands there are, and how errors become messages and exit codes.
+
+Only click is imported here, and only a command's own flags when help is shown, so that `shoal --help` answers at once.
+A new command is a file in this folder with a click command of the same name, and its name in `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from typing import Any
+
+import click
+
+from shoal.errors import ShoalError, did_you_mean
+
+COMMANDS = ("demo", "profile", "assess", "protect", "verify")
+UNEXPECTED = 1
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are needed, and whose errors are told in words."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which one uses them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"shoal.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a mistyped name gets the closest one as a hint."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            hint = did_you_mean(args[0], COMMANDS).strip() or f"Commands are: {', '.join(COMMANDS)}."
+            raise click.UsageError(f"There is no command '{args[0]}'. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what it raises becomes a message on stderr and an exit code, never values of the table."""
+        try:
+            return super().invoke(ctx)
+        except ShoalError as error:
+            if ctx.meta.get("shoal.debug"):
+                traceback.print_exc()
+            click.echo(f"{type(error).__name__}: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, OSError) as error:
+            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+                _tell_unexpected(ctx, error)
+            raise
+        except Exception as error:
+            _tell_unexpected(ctx, error)
+
+
+def _tell_unexpected(ctx: click.Context, error: Exception) -> None:
+    """Where an unexpected error came up. Its own words may hold values of the table: they are for --debug only."""
+    if ctx.meta.get("shoal.debug"):
+        traceback.print_exc()
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "shoal" in frame.filename.replace("\\", "/").split("/")]
+    place = f" at {ours[-1].name} in {ours[-1].filename.replace(chr(92), '/').split('/')[-1]}" if ours else ""
+    advice = "Free some memory, or take fewer columns." if isinstance(error, MemoryError) else (
+        "This is a fault in shoal. Run again with --debug to see it in full; that may show values of the table."
+    )  # fmt: skip
+    click.echo(f"Unexpected {type(error).__name__}{place}. Nothing was written. {advice}", err=True)
+    ctx.exit(UNEXPECTED)
+
+
+EPILOG = """\b
+Examples:
+  shoal demo
+  shoal profile visits.csv
+  shoal assess visits.csv --policy visits.policy.toml
+  shoal protect visits.csv --policy visits.policy.toml -o out
+  shoal verify out
+
+Exit codes: 0 done; 2 the input or the policy is wrong; 3 privacy cannot be met or is not met. With 2 and 3 nothing
+is written.
+"""
+
+
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="shoal", message="shoal %(version)s")
+def cli() -> None:
+    """Publish person-level data so that nobody in it can be singled out.
+
+    Also when a person has many records. What is published is counted again, record by record, and written only if it
+    keeps every promise you asked for.
+    """
+
+
+def main() -> None:
+    """The entry point of the command line."""
+    cli(prog_name="shoal")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""The flags that commands share. Nothing but click is imported here; values stay texts until a policy is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _names(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
+    """Lists of columns: separated by commas, and the flag may be repeated."""
+    return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
+
+
+def _debug(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    if given:
+        ctx.find_root().meta["shoal.debug"] = True
+
+
+def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, shown in help in the order given."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _columns(flag: str, help_text: str) -> Callable[[Command], Command]:
+    return click.option(flag, multiple=True, callback=_names, metavar="C,C", help=help_text)
+
+
+common = _together(
+    click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object on one line, nothing else."),
+    click.option(
+        "--debug",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_debug,
+        help="Show unexpected errors in full; that may show values of the table.",
+    ),
+)
+
+policy = click.option(
+    "--policy",
+    "policy_file",
+    metavar="FILE",
+    help="A policy file (TOML) with all choices. Flags given as well win over it.",
+)
+
+columns = _together(
+    click.option("--person", metavar="C", help="The column that names the person. Without it each record is a person."),
+    _columns("--quasi", "What an adversary may know of a person: age, sex, ZIP. A kind may follow a colon: age:number, "
+                        "sex:nominal, level:ordered, born:date."),
+    _columns("--sensitive", "What nobody may learn of a person: disease, income."),
+    _columns("--keep", "Columns published unchanged."),
+    _columns("--drop", "Columns not published."),
+    click.option("--time", metavar="C", help="The column of times; published as --time-as says."),
+    click.option("--time-as", type=click.Choice(["sequence", "shift"]), help="Each person's own 1, 2, 3 (default), or "
+                 "dates moved by a random number of days a person."),
+    click.option("--missing", type=click.Choice(["value", "refuse", "drop"]), help="A missing quasi-identifier is a "
+                 "value of its own (default), an error, or a reason to leave the record out."),
+    click.option("--hierarchy", multiple=True, metavar="C=FILE", help="The value hierarchy of a quasi-identifier, in "
+                 "ARX's CSV format."),
+)  # fmt: skip
+
+source = _together(
+    click.option("--delimiter", metavar="CHAR", help="What separates the fields of a CSV file; found if not given."),
+    click.option("--encoding", metavar="NAME", help="How a CSV file is encoded: utf-8 (default), latin-1, cp1252."),
+    click.option("--quote", metavar="CHAR", help="What stands around a CSV field that holds delimiters; empty: none."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a CSV file."),
+    click.option("--missing-text", multiple=True, metavar="TEXT", help="A text that means missing, besides an empty "
+                 "field; may be repeated."),
+    click.option("--rename", multiple=True, metavar="FILE:OLD=NEW", help="Give a column of one file the name that it "
+                 "has in the others."),
+    click.option("--join", metavar="FILE", help="A file with one record a person, joined to the records by --on."),
+    click.option("--on", multiple=True, callback=_names, metavar="KEY", help="The key of --join; KEY=OTHER where the "
+                 "person file calls it otherwise."),
+)  # fmt: skip
+
+models = _together(
+    click.option("--g-balance", metavar="G", help="Records are spread evenly over the persons of every group: 0.8, or "
+                 "k=5 for the g that 5 persons with equally many records have."),
+    click.option("--h-affiliation", metavar="H", help="No sensitive value belongs to more than this share of a group's "
+                 "persons: 0.5, or l=2."),
+    click.option("--record-risk", metavar="RHO", help="Nobody owns more than this share of a group's records: 0.1."),
+    click.option("--entropy-balance", metavar="K", help="Whose a record is, is as hard to guess as among K persons."),
+    click.option("--k", metavar="K", help="Every group has at least K records."),
+    click.option("--person-k", metavar="K", help="Every group has at least K persons."),
+    click.option("--l", metavar="L", help="l-diversity of the sensitive values of every group: 3."),
+    click.option("--l-kind", metavar="KIND", help="frequency (default), distinct, entropy or recursive."),
+    click.option("--l-c", metavar="C", help="The factor of --l-kind recursive."),
+    click.option("--l-count", metavar="WHAT", help="Count records (default) or persons."),
+    click.option("--t", metavar="T", help="t-closeness: groups are distributed nearly as the whole table: 0.2."),
+    click.option("--t-distance", metavar="KIND", help="equal (default) or ordered."),
+    click.option("--alpha-k", metavar="A,K", help="(alpha,k)-anonymity: 0.5,5."),
+    click.option("--beta", metavar="B", help="beta-likeness: a value's share in a group is at most 1 + B times that in "
+                 "the table."),
+    click.option("--beta-kind", metavar="KIND", help="basic (default) or enhanced."),
+    click.option("--delta", metavar="D", help="delta-disclosure: shares in group and table differ by less than e^D."),
+)  # fmt: skip
+
+making = _together(
+    click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, "
+                 "decomposition."),
+    click.option("--cut", metavar="WHICH", help="For balance-tree: best (default), or median as in the paper."),
+    click.option("--ties", metavar="HOW", help="For --cut median: together (default) or split."),
+    click.option("--mask", metavar="NAME", help="What is shown of a group: range (default), mean or suppress."),
+    click.option("--code-extremes", is_flag=True, default=None, help="Top- and bottom-code an extreme value that only "
+                 "one person has."),
+    click.option("--max-suppressed", type=click.IntRange(min=0), metavar="N", help="Leave out at most N persons where "
+                 "the models cannot be met otherwise."),
+    click.option("--max-records", type=click.IntRange(min=1), metavar="N", help="Publish at most N records of a person "
+                 "where the models cannot be met otherwise."),
+    click.option("--seed", type=int, metavar="N", help="Governs ties and noise; pseudonyms and record order are always "
+                 "secret."),
+    click.option("--engine", default="local", show_default=True, metavar="NAME", help="Where the work is done."),
+)  # fmt: skip

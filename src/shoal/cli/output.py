@@ -1,0 +1,180 @@
+"""What commands say: one JSON object, or tables for people on stdout; notes and progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+SECONDS_BEFORE_PROGRESS = 1.0
+
+# key -> what a steward reads; how the number is shown
+MEASURES = {
+    "records": ("records", "count"),
+    "persons": ("persons", "count"),
+    "groups": ("groups", "count"),
+    "max_gidr": ("highest risk that a record is linked to its person", "share"),
+    "avg_gidr": ("average of it over groups", "share"),
+    "max_gsar": ("highest risk that a sensitive value is learned", "share"),
+    "avg_gsar": ("average of it over groups", "share"),
+    "g_balance": ("g-balance, lowest of any group", "number"),
+    "h_affiliation": ("h-affiliation, highest of any group", "number"),
+    "k": ("fewest records in a group", "count"),
+    "person_k": ("fewest persons in a group", "count"),
+    "ane": ("average error of what is shown (ANE)", "number"),
+}
+
+
+def say_json(answer: Mapping[str, Any]) -> None:
+    """One object on one line; what is not a finite number is null."""
+    click.echo(json.dumps(_plain(answer), allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each) for each in value]
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if hasattr(value, "item"):  # numpy's numbers
+        return _plain(value.item())
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Sentences that a steward should read, on stderr, each once."""
+    for note in dict.fromkeys(notes):
+        click.echo(f"Note: {note}", err=True)
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """What the library warns of becomes notes on stderr."""
+    from shoal.errors import ShoalWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ShoalWarning)
+        try:
+            yield
+        finally:
+            say_notes(str(each.message) for each in caught if issubclass(each.category, ShoalWarning))
+
+
+def console() -> Console:
+    """Where people read: stdout."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def measures_table(columns: Mapping[str, Mapping[str, Any]], *, title: str | None = None) -> Table:
+    """Risk and quality, a column for each table: before and after."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
+    table.add_column("")
+    for name in columns:
+        table.add_column(name, justify="right")
+    for key, (words, form) in MEASURES.items():
+        for attribute in _attributes(key, columns.values()):
+            values = [_of_attribute(measured.get(key), attribute) for measured in columns.values()]
+            if any(value is not None for value in values):
+                label = f"{words}, {attribute}" if attribute is not None else words
+                table.add_row(label, *(shown(value, form) for value in values))
+    return table
+
+
+def _attributes(key: str, measured: Iterable[Mapping[str, Any]]) -> list[str | None]:
+    """The sensitive attributes that a measure has a value for; [None] where it has one value."""
+    for each in measured:
+        if isinstance(each.get(key), Mapping):
+            return list(each[key])
+    return [None]
+
+
+def _of_attribute(value: Any, attribute: str | None) -> Any:
+    return value.get(attribute) if isinstance(value, Mapping) else value
+
+
+def shown(value: Any, form: str) -> str:
+    """A number as people read it."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "-"
+    if form == "count":
+        return f"{value:,.0f}"
+    return f"{100 * value:.2f} %" if form == "share" else f"{value:.4f}"
+
+
+def verdict_table(verdict: Mapping[str, Any]) -> Table:
+    """Model by model: what was asked, what was reached, whether it holds, and from what that was counted."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD)
+    for name, justify in (("model", "left"), ("asked", "right"), ("reached", "right"), ("", "left"), ("from", "left")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for model in verdict["models"]:
+        holds = Text("met", style="green") if model["holds"] else Text("NOT MET", style="bold red")
+        numbers = (_brief(model.get("asked")), _brief(model.get("reached")))
+        table.add_row(Text(str(model["name"])), *numbers, holds, Text(str(model.get("checked_from", ""))))
+    return table
+
+
+def _brief(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else ("-" if value is None else str(value))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Any]:
+    """A callable (stage, done) that draws a bar on stderr once work takes long, if stderr is a terminal."""
+    bar = _Bar()
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+class _Bar:
+    """A progress bar that stays away from short work and from files."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+        self._is_watched = sys.stderr.isatty()
+
+    def __call__(self, stage: str, done: float) -> None:
+        """Show the stage and how much of it is done."""
+        if not self._is_watched or time.monotonic() - self._started < SECONDS_BEFORE_PROGRESS:
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task(stage, total=1.0)
+        self._bar.update(self._task, description=stage, completed=min(max(done, 0.0), 1.0))
+
+    def close(self) -> None:
+        """Take the bar off the screen."""
+        if self._bar is not None:
+            self._bar.stop()

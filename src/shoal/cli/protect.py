@@ -1,0 +1,133 @@
+"""shoal protect: from files to a release that keeps every promise, or to nothing."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli import options
+from shoal.errors import OutputError, PolicyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EPILOG = """\b
+Examples:
+  shoal protect visits.csv --policy visits.policy.toml -o out
+  shoal protect visits.csv --person patient --quasi age,gender:nominal,zip --sensitive disease --drop name \\
+        --g-balance 0.8 --h-affiliation 0.5 -o out
+  shoal protect franklin.csv lexington.csv --rename lexington.csv:sex=gender --policy clinics.toml -o out
+  shoal protect conditions.csv --join patients.csv --on patient_id --policy hospital.toml -o out
+
+What is in DIR may be handed out, but for the folder DIR/steward, which stays with you.
+"""
+
+
+@click.command(epilog=EPILOG, short_help="Make a release that keeps every promise, or none.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
+@click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Default: the input's.")
+@click.option("--no-report", is_flag=True, help="Write no report beside the release.")
+@click.option("--keep-person-map", is_flag=True, help="Keep which pseudonym is whom, in DIR/steward.")
+@options.policy
+@options.columns
+@options.models
+@options.making
+@options.source
+@options.common
+def protect(
+    files: tuple[str, ...],
+    output: str,
+    overwrite: bool,
+    format_: str | None,
+    no_report: bool,
+    keep_person_map: bool,
+    engine: str,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Make a release in which every group of persons meets every model asked for.
+
+    Several FILEs are put under one another. The release is counted again from what will be published; where a model is
+    not met nothing is written, and the exit code is 3.
+    """
+    from shoal import pipeline
+    from shoal.cli import output as say
+    from shoal.cli.choices import chosen_policy, read_table, refuse_other_engines
+
+    started, clock = datetime.now(UTC), time.perf_counter()
+    refuse_other_engines(engine)
+    policy, folder = chosen_policy({**flags, "files": files})
+    if not policy.models:
+        raise PolicyError(
+            "No model is asked for, so nothing would be promised. Ask for at least one, such as --g-balance 0.8 or "
+            "--record-risk 0.1, or write it under [models] in the policy."
+        )
+    refuse_taken(Path(output), overwrite)
+    reading = read_table(files, policy, folder)
+    say.say_notes(reading.notes)
+    with say.progress_bar() as progress, say.warnings_as_notes():
+        release = pipeline.protect(
+            reading.frame,
+            policy.schema(folder, reading.frame),
+            policy.models,
+            method=policy.method,
+            mask=policy.mask,
+            seed=policy.seed,
+            max_suppressed=policy.budget.max_suppressed,
+            max_records=policy.budget.max_records,
+            progress=progress,
+            line_of=reading.line_of_record,
+            **policy.options,
+        )
+        release.write(
+            output,
+            overwrite=overwrite,
+            format=format_ or reading.source.format,
+            report=not no_report,
+            keep_person_map=keep_person_map,
+            policy_text=policy.moved(folder, Path(output) / "steward").to_toml(),
+            inputs=(*reading.source.paths, *policy.files(folder)),
+            csv=reading.source.csv,
+            started=started,
+        )
+    answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}
+    say.say_notes(release.notes)
+    if as_json:
+        say.say_json(answer)
+    else:
+        show_release(say.console(), answer, output)
+
+
+def refuse_taken(folder: Path, overwrite: bool) -> None:
+    """Refuse a folder with files in it before the work rather than after."""
+    if folder.is_dir() and not overwrite and any(folder.iterdir()):
+        raise OutputError(
+            f"The folder '{folder}' is not empty. Nothing was written. Choose another, or replace an earlier release "
+            "with --overwrite."
+        )
+
+
+def show_release(screen: Console, answer: dict[str, Any], folder: str) -> None:
+    """Before and after, the verdict, and where everything is."""
+    from shoal.cli import output as say
+
+    screen.print(say.measures_table({"before": answer.get("before") or {}, "after": answer}))
+    screen.print(say.verdict_table(answer["verdict"]))
+    for line in what_leaves(Path(folder)):
+        screen.print(line, markup=False, overflow="fold")
+
+
+def what_leaves(folder: Path) -> list[str]:
+    """Which of the files written may be handed out, and which stay."""
+    leaving = sorted(path.name for path in folder.iterdir() if path.is_file())
+    staying = sorted(path.name for path in (folder / "steward").iterdir())
+    return [
+        f"May be handed out, in {folder}: {', '.join(leaving)}",
+        f"Stays with you, in {folder / 'steward'}: {', '.join(staying)}",
+    ]

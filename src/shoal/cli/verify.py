@@ -1,0 +1,96 @@
+"""shoal verify: whether a release keeps its promises, by what is published and nothing else."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli import options
+from shoal.errors import InputError, PolicyError
+
+NOT_MET = 3
+RELEASE_FILES = ("release.csv", "release.parquet")
+
+EPILOG = """\b
+Examples:
+  shoal verify out
+  shoal verify out/release.csv --policy visits.policy.toml
+  shoal verify received.csv --person patient --quasi age,gender,zip --sensitive disease --g-balance 0.8
+
+Exit codes: 0 every model is met and no file was changed; 3 not.
+"""
+
+
+@click.command(epilog=EPILOG, short_help="Recount a release: are its promises kept?")
+@click.argument("release", metavar="RELEASE")
+@options.policy
+@options.columns
+@options.models
+@options.source
+@options.common
+@click.pass_context
+def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> None:
+    """Recount a release from its published file and say, model by model, whether it is met.
+
+    RELEASE is a folder that protect has written, or a published file. A folder brings its own policy
+    (steward/policy.toml) unless you name another, and its files are compared with its manifest.
+    """
+    from shoal import pipeline
+    from shoal.cli import output
+    from shoal.cli.choices import chosen_policy, csv_options
+    from shoal.reading import read_files
+
+    clock = time.perf_counter()
+    file, default_policy, problems = _look_up(Path(release))
+    policy, _ = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy)
+    if not policy.models:
+        raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
+    reading = read_files(file, csv=csv_options(policy))
+    with output.warnings_as_notes():
+        verification = pipeline.verify(reading.frame, policy.schema_of_release(), policy.models)
+    problems = [*problems, *verification.problems]
+    answer = verification.to_dict()
+    holds = bool(verification.holds) and not problems
+    answer = {**answer, "verdict": {**answer["verdict"], "holds": holds}, "problems": problems}
+    answer["seconds"] = time.perf_counter() - clock
+    if as_json:
+        output.say_json(answer)
+    else:
+        _show(answer, file)
+    if not holds:
+        ctx.exit(NOT_MET)
+
+
+def _look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
+    """The published file, the policy that lies beside it, and what the manifest says against the folder."""
+    from shoal.publishing.folder import finish_interrupted
+    from shoal.publishing.manifest import check_manifest
+
+    if release.is_file():
+        return release, None, []
+    finish_interrupted(release)
+    if not release.is_dir():
+        raise InputError(f"There is no release '{release}'. Check the name and the folder.")
+    found = [release / name for name in RELEASE_FILES if (release / name).is_file()]
+    if len(found) != 1:
+        raise InputError(f"The folder '{release}' must hold one of {' and '.join(RELEASE_FILES)}, not {len(found)}.")
+    if not (release / "steward").is_dir():  # only what may be handed out
+        return found[0], None, []
+    policy = release / "steward" / "policy.toml"
+    return found[0], policy if policy.is_file() else None, check_manifest(release)
+
+
+def _show(answer: dict[str, Any], file: Path) -> None:
+    from shoal.cli import output
+
+    screen = output.console()
+    screen.print(output.measures_table({"published": answer}, title=f"{file} as it is published"))
+    screen.print(output.verdict_table(answer["verdict"]))
+    for problem in answer["problems"]:
+        screen.print(f"Problem: {problem}", markup=False, style="red")
+    holds = answer["verdict"]["holds"]
+    screen.print("The release keeps its promises." if holds else "The release does NOT keep its promises.",
+                 style="green" if holds else "bold red")  # fmt: skip

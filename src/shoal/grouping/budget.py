@@ -1,0 +1,168 @@
+"""What a policy may give up so that a table can be protected: a few persons, or records of persons who have many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError
+from shoal.grouping.feasibility import counts_of_whole
+from shoal.models.contract import Model
+from shoal.models.counts import SPREAD, GroupCounts
+from shoal.table.table import Table
+
+
+def within_budget(
+    table: Table,
+    models: Sequence[Model],
+    *,
+    max_suppressed: int,
+    max_records: int | None,
+    rng: np.random.Generator,
+) -> Table:
+    """Leave out as little as the budget allows and the models ask for, and note it.
+
+    Where the whole table meets every model nothing is left out. Else the persons with most records are sampled down to
+    `max_records` records, as few persons as make the models of records hold; then up to `max_suppressed` persons are
+    left out, those with most records first, and for models of sensitive values those who have the commonest value.
+    """
+    _check(max_suppressed, max_records)
+    if (max_suppressed == 0 and max_records is None) or _holds(table, models):
+        return table
+    if max_records is not None:
+        table = _sample_heavy(table, models, max_records, rng)
+    for _ in range(max_suppressed + 1):
+        left = max_suppressed - _n_suppressed(table)
+        if _holds(table, models) or left <= 0 or table.n_persons <= 1:
+            break
+        table = _suppress(table, models, left)
+    return table
+
+
+def _check(max_suppressed: int, max_records: int | None) -> None:
+    if isinstance(max_suppressed, bool) or not isinstance(max_suppressed, int) or max_suppressed < 0:
+        raise ParameterError("max_suppressed must be a whole number of persons, 0 or more.")
+    if max_records is not None and (isinstance(max_records, bool) or not isinstance(max_records, int)):
+        raise ParameterError("max_records must be a whole number of records a person, 1 or more.")
+    if max_records is not None and max_records < 1:
+        raise ParameterError("max_records must be a whole number of records a person, 1 or more.")
+
+
+def _holds(table: Table, models: Sequence[Model]) -> bool:
+    counts = counts_of_whole(table, models)
+    return all(bool(model.holds(counts).all()) for model in models)
+
+
+def _n_suppressed(table: Table) -> int:
+    return table.suppressed_persons
+
+
+def _spread_after(records: NDArray[np.int64], kept: NDArray[np.int64]) -> GroupCounts:
+    """Counts of the whole table after the first 0, 1, 2, ... persons keep only `kept` of their records.
+
+    `records` is in falling order; kept = 0 leaves the person out.
+    """
+    before, after = records[: len(kept)], kept
+    logs = _times_log2(records)
+
+    persons = len(records) - np.concatenate([[0], np.cumsum(after == 0)])
+    most_left = np.append(records, 0)[: len(kept) + 1]
+    return GroupCounts(
+        persons=persons.astype(np.int64),
+        records=records.sum() + _changes(before, after),
+        squared_records=(records**2).sum() + _changes(before**2, after**2),
+        most_records=np.maximum(most_left, np.concatenate([[0], np.maximum.accumulate(after)])),
+        log_records=logs.sum() + _changes(logs[: len(kept)], _times_log2(after)),
+    )
+
+
+def _changes(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
+    """The change of a sum after 0, 1, 2, ... of its terms have changed."""
+    return np.concatenate([[0], np.cumsum(after - before)])
+
+
+def _times_log2(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    return counts * np.log2(np.maximum(counts, 1))
+
+
+def _fewest(models: Sequence[Model], after: GroupCounts) -> int | None:
+    """The fewest persons that must change for the models of records and persons to hold, or None."""
+    holds = np.ones(len(after), np.bool_) & (after.persons > 1)
+    for model in models:
+        if model.needs <= SPREAD:
+            holds &= model.holds(after)
+    return int(holds.argmax()) if holds.any() else None
+
+
+def _sample_heavy(table: Table, models: Sequence[Model], max_records: int, rng: np.random.Generator) -> Table:
+    records = table.records_of_person
+    heavy = np.argsort(-records, kind="stable")
+    heavy = heavy[records[heavy] > max_records]
+    falling = np.sort(records)[::-1]
+    fewest = _fewest(models, _spread_after(falling, np.full(len(heavy), max_records, np.int64)))
+    sampled = heavy if fewest is None else heavy[:fewest]
+    if not len(sampled):
+        return table
+    keep = np.ones(table.n_records, np.bool_)
+    is_sampled = np.zeros(table.n_persons, np.bool_)
+    is_sampled[sampled] = True
+    theirs = np.flatnonzero(is_sampled[table.person_of_record])
+    lot = rng.permutation(len(theirs))
+    order = theirs[np.lexsort((lot, table.person_of_record[theirs]))]
+    start = np.concatenate([[0], np.cumsum(np.bincount(table.person_of_record[theirs], minlength=table.n_persons))])
+    rank = np.arange(len(order)) - start[table.person_of_record[order]]
+    keep[order[rank >= max_records]] = False
+    note = (
+        f"{len(sampled):,} of {table.n_persons:,} persons were sampled down to {max_records:,} records each: "
+        f"{int((~keep).sum()):,} of {table.n_records:,} records were left out."
+    )
+    return table.with_records(keep, note)
+
+
+def _suppress(table: Table, models: Sequence[Model], at_most: int) -> Table:
+    """Leave out the fewest persons that make the models of records hold, or else one who has the commonest value."""
+    records = table.records_of_person
+    heavy = np.argsort(-records, kind="stable")
+    n_tried = min(at_most, table.n_persons - 2)
+    falling = records[heavy]
+    fewest = _fewest(models, _spread_after(falling, np.zeros(n_tried, np.int64)))
+    if fewest is None:
+        out = heavy[:at_most]
+    elif fewest:
+        out = heavy[:fewest]
+    else:
+        out = _with_commonest_value(table, models, heavy, at_most)
+    if not len(out):
+        return table
+    leave = np.zeros(table.n_persons, np.bool_)
+    leave[out] = True
+    return table.without_persons(leave)
+
+
+def _with_commonest_value(
+    table: Table, models: Sequence[Model], heavy: NDArray[np.int64], at_most: int
+) -> NDArray[np.int64]:
+    """Of the persons who have the commonest value of a sensitive attribute, one in a thousand of all, or one."""
+    counts = counts_of_whole(table, models)
+    broken = [model for model in models if not model.holds(counts).all()]
+    named = {getattr(model, "column", None) for model in broken}
+    columns = [column for name, column in table.sensitive.items() if None in named or name in named]
+    if not columns:
+        return heavy[:0]
+    worst, share = columns[0], -1
+    for column in columns:
+        commonest = int(counts.values[column.name].most_persons[0])
+        if commonest > share:
+            worst, share = column, commonest
+    persons_of_value = np.bincount(
+        np.unique(np.stack([worst.codes.astype(np.int64), table.person_of_record.astype(np.int64)]), axis=1)[0],
+        minlength=worst.n_codes,
+    )
+    value = int(persons_of_value.argmax())
+    has_it = np.zeros(table.n_persons, np.bool_)
+    has_it[table.person_of_record[worst.codes == value]] = True
+    among = heavy[has_it[heavy]]
+    return among[: max(1, min(at_most, len(among) // 1000))]

@@ -1,0 +1,55 @@
+"""Whether a table can be protected at all: where the whole table breaks a monotone model, every grouping does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+from shoal.errors import CannotSatisfyError
+from shoal.models.contract import Model, worst_of
+from shoal.models.counts import GroupCounts
+from shoal.table.observe import Observation
+from shoal.table.table import Table
+
+DIGITS = Decimal("0.0001")
+
+
+def counts_of_whole(table: Table, models: Sequence[Model]) -> GroupCounts:
+    """The counts of the whole table as one group."""
+    needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
+    return Observation.of_whole(table).counts(needs)
+
+
+def refuse_impossible(table: Table, models: Sequence[Model]) -> None:
+    """Refuse a table that breaks a model as a whole; say which, and what could be met."""
+    if table.n_persons == 1:
+        raise CannotSatisfyError(
+            f"The table has {table.n_records:,} records of one person only. One person cannot be hidden among others: "
+            "their risk is 1 whatever is masked."
+        )
+    counts = counts_of_whole(table, models)
+    impossible = [_explain(model, counts, table) for model in models if not model.holds(counts).all()]
+    if impossible:
+        raise CannotSatisfyError("\n".join(impossible))
+
+
+def _explain(model: Model, counts: GroupCounts, table: Table) -> str:
+    reached = worst_of(model, model.reached(counts))
+    column = getattr(model, "column", None)
+    where = f" on '{column}'" if column else ""
+    direction = "at most" if model.higher_is_safer else "at least"
+    without = f", without the {table.suppressed_persons:,} persons left out," if table.suppressed_persons else ""
+    return (
+        f"{model.name} {model.asked:g}{where} cannot be met by any grouping: all {table.n_records:,} records of "
+        f"{table.n_persons:,} persons together{without} reach {reached:.4g}. Ask for {direction} "
+        f"{_within_reach(reached, model.higher_is_safer)}, or allow persons to be left out (max_suppressed) or "
+        "records of persons who have many (max_records)."
+    )
+
+
+def _within_reach(reached: float, higher_is_safer: bool) -> str:
+    """The value reached, rounded to the side that can be met."""
+    if reached != reached or reached in (float("inf"), float("-inf")):
+        return "a value that the whole table reaches"
+    rounding = ROUND_FLOOR if higher_is_safer else ROUND_CEILING
+    return f"{Decimal(f'{reached:.12g}').quantize(DIGITS, rounding=rounding).normalize():f}"

@@ -1,0 +1,77 @@
+"""How likely an adversary finds a person's record or value: the measures of Kartal and Li, sections 7 and 8."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.models.counts import GroupCounts
+from shoal.table.observe import Observation
+
+NEEDS = frozenset({"persons", "records", "squared_records", "most_records", "most_persons_of_value"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Risk:
+    """Risks of a table or a release, as fractions. A group is the records with equal quasi-identifiers.
+
+    Attributes
+    ----------
+    records, persons, groups
+        How many there are.
+    max_gidr, avg_gidr
+        Individual-record disclosure risk: the largest share of a group's records that belongs to one person; the
+        largest and the mean over groups.
+    max_gsar, avg_gsar
+        Sensitive-attribute risk, for each sensitive attribute: the largest share of a group's persons who have one
+        value; the largest and the mean over groups.
+    g_balance, h_affiliation
+        The lowest g-balance of a group; the highest h-affiliation of a group and sensitive attribute (None without).
+    k, person_k
+        The fewest records and the fewest persons of a group.
+    prosecutor_risk, journalist_risk
+        Re-identification counted on persons, one divided by the number of persons of the group: the largest (an
+        adversary who knows that the target is in the table), and the mean over persons (expected share found).
+    unique_persons
+        How many persons are alone in some group: an adversary who knows their quasi-identifiers finds them for sure.
+    """
+
+    records: int
+    persons: int
+    groups: int
+    max_gidr: float
+    avg_gidr: float
+    max_gsar: dict[str, float]
+    avg_gsar: dict[str, float]
+    g_balance: float
+    h_affiliation: float | None
+    k: int
+    person_k: int
+    prosecutor_risk: float
+    journalist_risk: float
+    unique_persons: int
+
+
+def measure_risk(seen: Observation, counts: GroupCounts | None = None) -> Risk:
+    """The risks of a table or release as it is seen."""
+    counts = counts if counts is not None else seen.counts(NEEDS)
+    record_risk = counts.most_records / counts.records
+    value_risk = {name: values.most_persons / counts.persons for name, values in counts.values.items()}
+    persons_in_groups = int(counts.persons.sum())
+    return Risk(
+        records=seen.n_records,
+        persons=seen.n_persons,
+        groups=seen.n_groups,
+        max_gidr=float(record_risk.max()),
+        avg_gidr=float(record_risk.mean()),
+        max_gsar={name: float(risk.max()) for name, risk in value_risk.items()},
+        avg_gsar={name: float(risk.mean()) for name, risk in value_risk.items()},
+        g_balance=float((1 - counts.squared_records / counts.records.astype(np.float64) ** 2).min()),
+        h_affiliation=max((float(risk.max()) for risk in value_risk.values()), default=None),
+        k=int(counts.records.min()),
+        person_k=int(counts.persons.min()),
+        prosecutor_risk=float(1 / counts.persons.min()),
+        journalist_risk=float(seen.n_groups / persons_in_groups),
+        unique_persons=seen.persons_alone(counts.persons == 1),
+    )

@@ -1,0 +1,241 @@
+"""The whole method on one screen: assess, protect, verify."""
+
+from __future__ import annotations
+
+import secrets
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import InputError, ParameterError, PrivacyNotMetError, SchemaError, ShoalWarning, did_you_mean
+from shoal.grouping import METHODS, Method
+from shoal.grouping.budget import within_budget
+from shoal.grouping.feasibility import refuse_impossible
+from shoal.masking import MASKS
+from shoal.masking.publish import Mask, publish
+from shoal.measuring.risk import NEEDS, Risk, measure_risk
+from shoal.measuring.utility import measure_utility
+from shoal.models.contract import Model
+from shoal.models.verdict import PUBLISHED_TABLE, TABLE, Verdict, judge
+from shoal.progress import Progress, silent
+from shoal.release import Assessment, Release
+from shoal.table.columns import LineOf
+from shoal.table.frames import to_polars
+from shoal.table.observe import Observation
+from shoal.table.schema import Schema
+from shoal.table.table import Table
+
+NEARLY_IDENTIFIES = 0.5
+"""A kept column is warned about where more than this share of persons has a value of it for themselves."""
+
+
+def assess(frame: Any, schema: Schema, models: Sequence[Model] = (), *, line_of: LineOf | None = None) -> Assessment:
+    """The risk of a table as it is: records with equal quasi-identifiers form a group.
+
+    With models, the verdict says which of them the table meets already. Nothing is refused for failing a model.
+    """
+    started = time.perf_counter()
+    table = Table.from_frame(frame, schema, line_of=line_of)
+    risk, verdict = _look(table.frame, schema, models, checked_from=TABLE)
+    return Assessment(risk, verdict, time.perf_counter() - started)
+
+
+def protect(
+    frame: Any,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    method: str | Method = "balance-tree",
+    mask: str | Mask = "range",
+    seed: int | None = None,
+    max_suppressed: int = 0,
+    max_records: int | None = None,
+    progress: Progress = silent,
+    measure_input: bool = True,
+    line_of: LineOf | None = None,
+    **options: Any,
+) -> Release:
+    """Group the persons of a table so that every group meets every model, mask the groups, and verify the result.
+
+    Parameters
+    ----------
+    frame, schema, models
+        The table (pandas, polars or pyarrow), the roles of its columns, and what every group must meet.
+    method, mask
+        How groups are formed and what is shown of them, by name; their options are further keyword arguments.
+    seed
+        Governs ties and samples only; pseudonyms and record order always come from secure randomness.
+    max_suppressed, max_records
+        How many persons may be left out, and to how many records a person may be sampled down, where the table could
+        not be protected otherwise.
+    measure_input
+        Whether to measure the risk of the input too.
+
+    Raises
+    ------
+    CannotSatisfyError
+        Where the whole table breaks a model, so that no grouping can meet it.
+    PrivacyNotMetError
+        Where the masked table breaks a model; nothing is returned then.
+
+    Notes
+    -----
+    The verdict is recounted from the table as it will be published, not believed from the grouping.
+    """
+    started = time.perf_counter()
+    chosen_method, chosen_mask = _choose(method, mask, options)
+    if not models:
+        raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
+    seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
+    progress("reading", 0.0)
+    table = Table.from_frame(frame, schema, line_of=line_of)
+    before = measure_risk(Observation.of_frame(table.frame, schema)) if measure_input else None
+    rng = np.random.default_rng(seed)
+    table = within_budget(table, models, max_suppressed=max_suppressed, max_records=max_records, rng=rng)
+    refuse_impossible(table, models)
+    grouping = chosen_method.group(table, models, progress)
+    progress("masking", 0.0)
+    published = publish(table, grouping, chosen_mask)
+    progress("verifying", 0.0)
+    risk, verdict = _look(published.frame, schema, models, checked_from=PUBLISHED_TABLE)
+    if not verdict.holds:
+        raise PrivacyNotMetError(_why_not(verdict))
+    return Release(
+        table=table,
+        published=published,
+        verdict=verdict,
+        risk=risk,
+        utility=measure_utility(table, grouping),
+        before=before,
+        schema=schema,
+        models=tuple(models),
+        method=chosen_method,
+        mask=chosen_mask,
+        budget={"max_suppressed": max_suppressed, "max_records": max_records},
+        seed=seed,
+        seconds=time.perf_counter() - started,
+        notes=_notes(table),
+    )
+
+
+def verify(frame: Any, schema: Schema, models: Sequence[Model]) -> Assessment:
+    """Recount a published table, from what it shows alone; the original is not needed.
+
+    Columns that the schema drops must be gone and every column must have a role, else the answer is that the release
+    does not hold. A table that breaks a model is answered, not refused.
+    """
+    started = time.perf_counter()
+    records, _ = to_polars(frame)
+    absent = [name for name in schema.published() if name not in records.columns]
+    if absent:
+        raise SchemaError(
+            f"The published table lacks {len(absent)} of the schema's columns: {', '.join(sorted(absent))}."
+            f"{did_you_mean(absent[0], records.columns)}"
+        )
+    if not len(records):
+        raise InputError("The published table has no records.")
+    if schema.person is not None and records[schema.person].null_count():
+        raise SchemaError(
+            f"The person column '{schema.person}' is missing in {records[schema.person].null_count():,} records."
+        )
+    risk, verdict = _look(records, schema, models, checked_from=PUBLISHED_TABLE, published=True)
+    return Assessment(risk, verdict, time.perf_counter() - started)
+
+
+def _look(
+    frame: pl.DataFrame, schema: Schema, models: Sequence[Model], *, checked_from: str, published: bool = False
+) -> tuple[Risk, Verdict]:
+    """Count what a table shows: its risk and the verdict of the models."""
+    seen = Observation.of_frame(frame, schema)
+    needs = NEEDS.union(*(model.needs for model in models))
+    counts = seen.counts(needs)
+    problems = _problems(frame, schema, seen) if published or checked_from == PUBLISHED_TABLE else []
+    return measure_risk(seen, counts), judge(models, counts, checked_from=checked_from, problems=problems)
+
+
+def _problems(frame: pl.DataFrame, schema: Schema, seen: Observation) -> list[str]:
+    """What a release must not show, whatever the models say."""
+    problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in frame.columns]
+    named = {name for name, _ in schema.roles()}
+    problems += [
+        f"'{name}' is published, but the policy gives it no role." for name in frame.columns if name not in named
+    ]
+    several = seen.persons_in_several_groups
+    if several:
+        problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
+    return problems
+
+
+def _why_not(verdict: Verdict) -> str:
+    broken = [
+        f"{model.broken_groups:,} of {verdict.n_groups:,} groups break {model.name} {model.asked:g} "
+        f"({'lowest' if model.reached < model.asked else 'highest'}: {model.reached:.4g})."
+        for model in verdict.models
+        if not model.holds
+    ]
+    return " ".join([*broken, *verdict.problems, "Nothing was written."])
+
+
+def _choose(method: str | Method, mask: str | Mask, options: Mapping[str, Any]) -> tuple[Method, Mask]:
+    """The method and the mask, each made with its own options; an option that neither has is refused."""
+    method_class = _named(method, METHODS, "method")
+    mask_class = _named(mask, MASKS, "mask")
+    known = {*_options_of(method_class), *_options_of(mask_class)}
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        raise ParameterError(
+            f"Neither the method nor the mask has an option '{unknown[0]}'. "
+            f"Options here are: {', '.join(sorted(known)) or 'none'}.{did_you_mean(unknown[0], known)}"
+        )
+    return _made(method, method_class, options), _made(mask, mask_class, options)
+
+
+def _named(choice: Any, known: Mapping[str, type], what: str) -> type | None:
+    if not isinstance(choice, str):
+        return None
+    if choice not in known:
+        raise ParameterError(
+            f"There is no {what} '{choice}'. Choose one of: {', '.join(known)}.{did_you_mean(choice, known)}"
+        )
+    return known[choice]
+
+
+def _options_of(cls: type | None) -> list[str]:
+    return [field.name for field in fields(cls)] if cls is not None else []
+
+
+def _made(choice: Any, cls: type | None, options: Mapping[str, Any]) -> Any:
+    if cls is None:
+        return choice
+    return cls(**{name: value for name, value in options.items() if name in _options_of(cls)})
+
+
+def _checked_seed(seed: object) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**128:
+        raise ParameterError("seed must be a whole number from 0 to 2^128 - 1.")
+    return seed
+
+
+def _notes(table: Table) -> tuple[str, ...]:
+    """What the steward should know beside the numbers; kept columns that nearly identify persons are warned about."""
+    notes = list(table.notes)
+    if table.suppressed_persons:
+        notes.append(f"{table.suppressed_persons:,} persons were left out so that the others can be protected.")
+    for name in table.schema.kept:
+        pairs = pl.DataFrame({"person": table.person_of_record, "value": table.frame[name]}).unique()
+        persons_of_value = pairs.group_by("value").len().rename({"len": "persons"})
+        alone = pairs.join(persons_of_value.filter(pl.col("persons") == 1), on="value", how="semi", nulls_equal=True)
+        share = alone["person"].n_unique() / table.n_persons
+        if share > NEARLY_IDENTIFIES:
+            note = (
+                f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that nobody "
+                "else has. Drop it, or name it as quasi-identifier."
+            )
+            warnings.warn(note, ShoalWarning, stacklevel=3)
+            notes.append(note)
+    return tuple(notes)

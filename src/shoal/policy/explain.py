@@ -1,0 +1,191 @@
+"""A policy in plain words, for a steward who has to answer for it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from shoal.policy.policy import BudgetChoices, ColumnChoices, Policy, QuasiChoices
+
+
+def explain(policy: Policy) -> str:
+    """What a policy asks for and what is published under it, one sentence a line.
+
+    Examples
+    --------
+    >>> policy = Policy.from_document({"columns": {"quasi": ["age"]}, "models": {"record-risk": 0.2}})
+    >>> "Nobody may own more than 20 % of the records of any group" in explain(policy)
+    True
+    """
+    sentences = [
+        *_about_columns(policy.columns),
+        *(explain_model(model) for model in policy.models),
+        *_about_method(policy),
+        *_about_budget(policy.budget),
+    ]
+    if policy.seed is not None:
+        sentences.append(f"The seed {policy.seed} governs ties and noise; never pseudonyms and record order.")
+    return "\n".join(sentences)
+
+
+# Models
+
+
+def explain_model(model: Any) -> str:
+    """What a model promises, with its threshold, in one sentence."""
+    if model.name in _SENTENCES:
+        promise = _SENTENCES[model.name](model)
+    else:
+        promise = (type(model).__doc__ or model.name).strip().splitlines()[0].rstrip(".")
+    return f"{promise} ({model.name} {_parameters(model)})."
+
+
+def _share(value: Any) -> str:
+    """A fraction in percent, without more digits than it needs."""
+    return f"{float(100 * Fraction(value)):.4g} %"
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):.4g}"
+
+
+def _factor(delta: Any) -> str:
+    return f"{math.exp(float(delta)):.4g}"
+
+
+def _about_values(model: Any) -> str:
+    return f"value of '{model.column}'" if model.column is not None else "sensitive value"
+
+
+def _l_diversity(model: Any) -> str:
+    unit = "persons and their values" if model.count == "persons" else "records"
+    of = _about_values(model)
+    match model.kind:
+        case "distinct":
+            return f"Every group has at least {_number(model.l)} different {of}s, counted on {unit}"
+        case "entropy":
+            return f"Guessing a {of} in any group is as hard as among {_number(model.l)} equally common ones ({unit})"
+        case "recursive":
+            return f"In every group the commonest {of} stays below {_number(model.c)} times the rare ones ({unit})"
+    return f"No {of} makes up more than {_share(1 / Fraction(model.l))} of any group, counted on {unit}"
+
+
+def _g_balance(model: Any) -> str:
+    persons = 1 / (1 - Fraction(model.g))
+    return f"In every group records are spread at least as evenly as over {_number(persons)} persons with equally many"
+
+
+_SENTENCES: dict[str, Callable[[Any], str]] = {
+    "g-balance": _g_balance,
+    "h-affiliation": lambda m: f"No {_about_values(m)} belongs to more than {_share(m.h)} of the persons of any group",
+    "record-risk": lambda m: f"Nobody may own more than {_share(m.rho)} of the records of any group",
+    "entropy-balance": lambda m: (
+        f"In every group the owner of a record is as hard to guess as among {_number(m.k)} persons"
+    ),
+    "k-anonymity": lambda m: f"Every group has at least {m.k} records, which may be those of one person",
+    "person-k-anonymity": lambda m: f"Every group has at least {m.k} persons",
+    "l-diversity": _l_diversity,
+    "t-closeness": lambda m: (
+        f"The shares of each {_about_values(m)} in any group are within {_number(m.t)} of those in the whole table"
+    ),
+    "alpha-k-anonymity": lambda m: (
+        f"Every group has at least {m.k} records, and no {_about_values(m)} in more than {_share(m.alpha)} of them"
+    ),
+    "beta-likeness": lambda m: (
+        f"No {_about_values(m)} is more than {_number(1 + Fraction(m.beta))} times as common in a group as in the table"
+    ),
+    "delta-disclosure": lambda m: (
+        f"Each {_about_values(m)} is as common in every group as in the table, within a factor of {_factor(m.delta)}"
+    ),
+}
+
+
+def _parameters(model: Any) -> str:
+    shown = [
+        (field.name, getattr(model, field.name))
+        for field in dataclasses.fields(model)
+        if getattr(model, field.name) is not None and getattr(model, field.name) != field.default
+    ]
+    texts = [f"{name} = {_number(value) if isinstance(value, Fraction) else value}" for name, value in shown]
+    return ", ".join(texts)
+
+
+# Everything else
+
+
+_KIND_IN_WORDS = {
+    "auto": "",
+    "number": " (a number)",
+    "nominal": " (categories)",
+    "ordered": " (ordered categories)",
+    "date": " (a date)",
+}
+
+
+def _about_columns(columns: ColumnChoices) -> list[str]:
+    told = [
+        f"Persons are told apart by '{columns.person}', which is published as a random pseudonym."
+        if columns.person is not None
+        else "Each record is taken as a person of its own.",
+        f"An adversary may know {_listed([_quasi(column) for column in columns.quasi])}: these are masked.",
+    ]
+    if columns.sensitive:
+        told.append(f"Nobody may learn a person's {_named(columns.sensitive)}.")
+    if columns.time is not None:
+        form = "each person's own first, second, third time"
+        if columns.time_as == "shift":
+            form = "dates moved by a random number of days, the same for all records of a person"
+        told.append(f"'{columns.time}' is published as {form}.")
+    if columns.kept:
+        told.append(f"Published unchanged: {_named(columns.kept)}.")
+    if columns.dropped:
+        told.append(f"Not published: {_named(columns.dropped)}.")
+    missing = {
+        "value": "A missing quasi-identifier is a value of its own.",
+        "refuse": "A table in which a quasi-identifier is missing is refused.",
+        "drop": "Records in which a quasi-identifier is missing are left out and counted.",
+    }
+    return [*told, missing[columns.missing]]
+
+
+def _quasi(column: QuasiChoices) -> str:
+    return f"'{column.name}'{_KIND_IN_WORDS[column.kind]}"
+
+
+_MASKS = {
+    "range": "A group shows ranges of numbers and sets of categories",
+    "mean": "A group shows the mean of its numbers and its commonest category",
+    "suppress": "A group shows only what all of its records share",
+}
+
+
+def _about_method(policy: Policy) -> list[str]:
+    shown = _MASKS.get(policy.mask, "Groups are masked")
+    return [
+        f"Groups are formed by the method {policy.method}{_options(policy.method_options)}.",
+        f"{shown} (mask {policy.mask}{_options(policy.mask_options)}).",
+    ]
+
+
+def _options(options: Mapping[str, Any]) -> str:
+    return f", {', '.join(f'{name} = {value}' for name, value in options.items())}" if options else ""
+
+
+def _about_budget(budget: BudgetChoices) -> list[str]:
+    told = []
+    if budget.max_suppressed:
+        told.append(f"At most {budget.max_suppressed:,} persons may be left out so that the models can be met.")
+    if budget.max_records is not None:
+        told.append(f"At most {budget.max_records:,} records of a person are published.")
+    return told
+
+
+def _named(names: Iterable[str]) -> str:
+    return _listed([f"'{name}'" for name in names])
+
+
+def _listed(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -1,0 +1,366 @@
+"""The policy: every choice that makes a release, in one object that reads from and writes to one TOML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, model_validator
+
+from shoal.errors import SchemaError, did_you_mean
+from shoal.models import Model
+from shoal.policy.numbers import Number, as_number
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.schema import KINDS, Ordered, Quasi, Schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DEFAULT_METHOD = "balance-tree"
+DEFAULT_MASK = "range"
+NAMED_KINDS = tuple(kind for kind in KINDS if kind != Quasi.kind)
+
+
+class Choices(BaseModel):
+    """A table of the policy file: frozen, and a key that it does not know is a fault."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+def _as_key(value: Any) -> Any:
+    """One name, or a list of names, stands for a key that is called the same in both files."""
+    if isinstance(value, str):
+        return {value: value}
+    return {name: name for name in value} if isinstance(value, list | tuple) else value
+
+
+class JoinChoices(Choices):
+    """A file with one record a person, and the key that it shares with the records."""
+
+    person_file: str
+    on: Annotated[dict[str, str], BeforeValidator(_as_key), Field(min_length=1)]
+
+
+class SourceChoices(Choices):
+    """How the files are written, so far as it cannot be seen in them, and how they become one table."""
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    quote: str = '"'
+    decimal: Literal[".", ","] = "."
+    missing: tuple[str, ...] = ("",)
+    rename: tuple[dict[str, str], ...] = ()
+    join: JoinChoices | None = None
+
+
+class IntervalChoices(Choices):
+    """Intervals of one width over numbers, merged `factor` by `factor`."""
+
+    low: Annotated[Number, BeforeValidator(as_number)]
+    width: Annotated[Number, BeforeValidator(as_number)]
+    high: Annotated[Number, BeforeValidator(as_number)]
+    factor: StrictInt = 2
+
+    @model_validator(mode="after")
+    def _is_a_hierarchy(self) -> IntervalChoices:
+        self.hierarchy()
+        return self
+
+    def hierarchy(self) -> Hierarchy:
+        """The hierarchy of these intervals."""
+        low, width, high = float(self.low), float(self.width), float(self.high)
+        return Hierarchy.of_intervals(low=low, width=width, high=high, factor=self.factor)
+
+
+def _as_lengths(value: Any) -> Any:
+    return () if value is True else value
+
+
+class HierarchyChoices(Choices):
+    """Where the value hierarchy of a column comes from: a file, prefixes, intervals, ICD codes or rows."""
+
+    file: str | None = None
+    prefixes: Annotated[tuple[StrictInt, ...] | None, BeforeValidator(_as_lengths)] = None
+    """How many characters the levels keep; none listed means one less at each level."""
+    intervals: IntervalChoices | None = None
+    icd: Literal[True] | None = None
+    rows: tuple[tuple[str, ...], ...] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> HierarchyChoices:
+        if len(self.model_fields_set) != 1 or getattr(self, next(iter(self.model_fields_set))) is None:
+            raise ValueError(f"give exactly one of: {', '.join(type(self).model_fields)}.")
+        return self
+
+    def hierarchy(self, column: str, folder: Path, frame: pl.DataFrame) -> Hierarchy:
+        """The hierarchy; prefixes and ICD codes are those of the values that the column holds."""
+        if self.file is not None:
+            return Hierarchy.read_arx_csv(folder / self.file)
+        if self.intervals is not None:
+            return self.intervals.hierarchy()
+        if self.rows is not None:
+            return Hierarchy.from_rows(self.rows)
+        if self.prefixes is not None:
+            return Hierarchy.of_prefixes(_texts(frame, column), lengths=self.prefixes or None)
+        return Hierarchy.of_icd(_texts(frame, column))
+
+
+def _texts(frame: pl.DataFrame, column: str) -> list[str]:
+    import polars as pl
+
+    if column not in frame.columns:
+        raise SchemaError(
+            f"The policy names '{column}' as quasi-identifier, but the table has no such column.\n"
+            f"Its columns are: {', '.join(frame.columns)}.{did_you_mean(column, frame.columns)}"
+        )
+    return frame[column].cast(pl.String).drop_nulls().unique().sort().to_list()
+
+
+def _as_quasi(value: Any) -> Any:
+    """A quasi-identifier written as a bare name, or as `name:kind`."""
+    if not isinstance(value, str):
+        return value
+    name, _, kind = value.rpartition(":")
+    return {"name": name, "kind": kind} if name and kind in NAMED_KINDS else {"name": value}
+
+
+def _as_hierarchy(value: Any) -> Any:
+    return {"file": value} if isinstance(value, str) else value
+
+
+class QuasiChoices(Choices):
+    """A quasi-identifier: its name, its kind unless the data shall say it, its order and its hierarchy."""
+
+    name: str
+    kind: Literal["auto", "number", "nominal", "ordered", "date"] = "auto"
+    order: Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] | None, Field(min_length=1)] = None
+    hierarchy: Annotated[HierarchyChoices, BeforeValidator(_as_hierarchy)] | None = None
+
+    @model_validator(mode="after")
+    def _has_an_order_only_where_ordered(self) -> QuasiChoices:
+        if self.order is not None and self.kind not in ("auto", "ordered"):
+            raise ValueError("an order goes with kind = 'ordered' only.")
+        return self
+
+    def column(self, hierarchy: Hierarchy | None = None) -> Quasi:
+        """The quasi-identifier as the schema takes it."""
+        if self.order is not None:
+            return Ordered(self.name, hierarchy, self.order)
+        return KINDS[self.kind](self.name, hierarchy)
+
+
+class ColumnChoices(Choices):
+    """The role of each column."""
+
+    person: str | None = None
+    quasi: tuple[Annotated[QuasiChoices, BeforeValidator(_as_quasi)], ...]
+    sensitive: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    time: str | None = None
+    time_as: Literal["sequence", "shift"] = "sequence"
+    missing: Literal["value", "refuse", "drop"] = "value"
+
+    @model_validator(mode="after")
+    def _is_a_schema(self) -> ColumnChoices:
+        try:
+            self.schema_with(lambda _: None)
+        except SchemaError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def schema_with(self, hierarchy_of: Callable[[QuasiChoices], Hierarchy | None]) -> Schema:
+        """The schema, with the hierarchies that the function gives."""
+        return Schema(
+            person=self.person,
+            quasi=[column.column(hierarchy_of(column)) for column in self.quasi],
+            sensitive=self.sensitive,
+            kept=self.kept,
+            dropped=self.dropped,
+            time=self.time,
+            time_as=self.time_as,
+            missing=self.missing,
+        )
+
+
+class BudgetChoices(Choices):
+    """How many persons may be left out, and how many records a person may keep, so that the models can be met."""
+
+    max_suppressed: Annotated[StrictInt, Field(ge=0)] = 0
+    max_records: Annotated[StrictInt, Field(ge=1)] | None = None
+
+
+Option = str | int | float | bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """All choices that make a release: roles, models, method, mask, budget, source and seed.
+
+    Parameters
+    ----------
+    columns
+        The role of each column.
+    models
+        What every group must meet.
+    method, method_options
+        How groups are formed; the pipeline knows the names.
+    mask, mask_options
+        What is shown of a group.
+    budget
+        What may be left out.
+    source
+        How the files are read.
+    seed
+        Governs ties and noise; None draws one.
+
+    Examples
+    --------
+    >>> policy = Policy.from_document({"columns": {"quasi": ["age:number"]}, "models": {"g-balance": {"k": 5}}})
+    >>> policy.models
+    (GBalance(g=Fraction(4, 5)),)
+    """
+
+    columns: ColumnChoices
+    models: tuple[Model, ...] = ()
+    method: str = DEFAULT_METHOD
+    method_options: Mapping[str, Option] = field(default_factory=dict)
+    mask: str = DEFAULT_MASK
+    mask_options: Mapping[str, Option] = field(default_factory=dict)
+    budget: BudgetChoices = field(default_factory=BudgetChoices)
+    source: SourceChoices = field(default_factory=SourceChoices)
+    seed: int | None = None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a policy file; all its faults are in one PolicyError."""
+        from shoal.policy.load import policy_from_document, read_document
+
+        return policy_from_document(read_document(path), name=f"'{Path(path).name}'")
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], *, name: str = "The policy") -> Policy:
+        """Make a policy from what a TOML file holds, as nested dicts; all faults are in one PolicyError."""
+        from shoal.policy.load import policy_from_document
+
+        return policy_from_document(document, name=name)
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        models: Iterable[Model],
+        *,
+        method: str = DEFAULT_METHOD,
+        method_options: Mapping[str, Option] | None = None,
+        mask: str = DEFAULT_MASK,
+        mask_options: Mapping[str, Option] | None = None,
+        max_suppressed: int = 0,
+        max_records: int | None = None,
+        seed: int | None = None,
+    ) -> Policy:
+        """The policy of a run that was started from Python, with a schema and models."""
+        columns = ColumnChoices(
+            person=schema.person,
+            quasi=tuple(_choices_of(column) for column in schema.columns),
+            sensitive=tuple(schema.sensitive),
+            kept=tuple(schema.kept),
+            dropped=tuple(schema.dropped),
+            time=schema.time,
+            time_as=schema.time_as,  # type: ignore[arg-type]
+            missing=schema.missing,  # type: ignore[arg-type]
+        )
+        return cls(
+            columns=columns,
+            models=tuple(models),
+            method=method,
+            method_options=dict(method_options or {}),
+            mask=mask,
+            mask_options=dict(mask_options or {}),
+            budget=BudgetChoices(max_suppressed=max_suppressed, max_records=max_records),
+            seed=seed,
+        )
+
+    @property
+    def options(self) -> dict[str, Option]:
+        """The options of method and mask together, as `protect` takes them."""
+        return {**self.method_options, **self.mask_options}
+
+    def schema(self, folder: str | Path, frame: pl.DataFrame) -> Schema:
+        """The schema for a table, with its hierarchies.
+
+        Parameters
+        ----------
+        folder
+            Where the policy file stands: hierarchy files are named from there.
+        frame
+            The table; hierarchies of prefixes and of ICD codes are made from its values.
+        """
+
+        def hierarchy_of(column: QuasiChoices) -> Hierarchy | None:
+            if column.hierarchy is None:
+                return None
+            return column.hierarchy.hierarchy(column.name, Path(folder), frame)
+
+        return self.columns.schema_with(hierarchy_of)
+
+    def schema_of_release(self) -> Schema:
+        """The schema for looking at a release: without hierarchies, whose nodes stand in the release already."""
+        return self.columns.schema_with(lambda _: None)
+
+    def files(self, folder: str | Path) -> tuple[Path, ...]:
+        """The hierarchy files that the policy names, as seen from the folder of the policy file."""
+        named = [column.hierarchy.file for column in self.columns.quasi if column.hierarchy is not None]
+        return tuple(Path(folder) / file for file in named if file is not None)
+
+    def moved(self, old: str | Path, new: str | Path) -> Policy:
+        """The policy as it must read in another folder, for it to name the same hierarchy and person files."""
+
+        def moved_file(file: str) -> str:
+            if Path(file).is_absolute():
+                return file
+            try:
+                return Path(os.path.relpath(Path(old) / file, new)).as_posix()
+            except ValueError:  # another drive
+                return str((Path(old) / file).absolute())
+
+        def moved_column(column: QuasiChoices) -> QuasiChoices:
+            if column.hierarchy is None or column.hierarchy.file is None:
+                return column
+            return column.model_copy(
+                update={"hierarchy": HierarchyChoices(file=moved_file(column.hierarchy.file))},
+            )
+
+        columns = self.columns.model_copy(update={"quasi": tuple(map(moved_column, self.columns.quasi))})
+        source = self.source
+        if source.join is not None:
+            join = source.join.model_copy(update={"person_file": moved_file(source.join.person_file)})
+            source = source.model_copy(update={"join": join})
+        return replace(self, columns=columns, source=source)
+
+    def to_document(self) -> dict[str, Any]:
+        """The policy as nested dicts, without what has its default; `from_document` reads it back."""
+        from shoal.policy.write import document_of
+
+        return document_of(self)
+
+    def to_toml(self) -> str:
+        """The policy as a TOML file; reading it gives an equal policy."""
+        from shoal.policy.write import toml_of
+
+        return toml_of(self.to_document())
+
+
+def _choices_of(column: Quasi) -> QuasiChoices:
+    hierarchy = None
+    if column.hierarchy is not None and column.hierarchy.intervals is not None:
+        rule = column.hierarchy.intervals
+        low, width, high = (as_number(end) for end in (rule.low, rule.width, rule.high))
+        hierarchy = HierarchyChoices(intervals=IntervalChoices(low=low, width=width, high=high, factor=rule.factor))
+    elif column.hierarchy is not None:
+        hierarchy = HierarchyChoices(rows=column.hierarchy.paths)
+    order = column.order if isinstance(column, Ordered) else None
+    return QuasiChoices(name=column.name, kind=column.kind, order=order, hierarchy=hierarchy)  # type: ignore[arg-type]

@@ -1,0 +1,156 @@
+"""Policy to TOML: a small writer for what policies hold, so that reading it back gives an equal policy."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from shoal.models import Model
+from shoal.policy.numbers import as_number, exact_decimal
+
+if TYPE_CHECKING:
+    from shoal.policy.policy import HierarchyChoices, JoinChoices, Policy, QuasiChoices
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+WIDTH = 110
+
+
+def document_of(policy: Policy) -> dict[str, Any]:
+    """The policy as nested dicts in the order of the file, without what has its default."""
+    document = {
+        "seed": policy.seed,
+        "source": _source(policy),
+        "columns": _columns(policy),
+        "models": models_table(policy.models),
+        "method": {"name": policy.method, **_options(policy.method_options)},
+        "mask": {"name": policy.mask, **_options(policy.mask_options)},
+        "budget": _without_defaults(policy.budget),
+    }
+    return {key: value for key, value in document.items() if value not in (None, {})}
+
+
+def _without_defaults(choices: BaseModel) -> dict[str, Any]:
+    return {
+        name: getattr(choices, name)
+        for name, field in type(choices).model_fields.items()
+        if field.is_required() or getattr(choices, name) != field.default
+    }
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: as_number(value) for name, value in options.items()}
+
+
+def _source(policy: Policy) -> dict[str, Any]:
+    table = _without_defaults(policy.source)
+    if policy.source.join is not None:
+        table["join"] = _join(policy.source.join)
+    return table
+
+
+def _join(join: JoinChoices) -> dict[str, Any]:
+    names = list(join.on)
+    same = all(record == person for record, person in join.on.items())
+    return {"person_file": join.person_file, "on": (names[0] if len(names) == 1 else names) if same else join.on}
+
+
+def _columns(policy: Policy) -> dict[str, Any]:
+    table = _without_defaults(policy.columns)
+    table["quasi"] = [_quasi(column) for column in policy.columns.quasi]
+    return table
+
+
+def _quasi(column: QuasiChoices) -> str | dict[str, Any]:
+    table = _without_defaults(column)
+    if column.hierarchy is not None:
+        table["hierarchy"] = _hierarchy(column.hierarchy)
+    if ":" not in column.name and set(table) <= {"name", "kind"}:
+        return column.name if column.kind == "auto" else f"{column.name}:{column.kind}"
+    return table
+
+
+def _hierarchy(hierarchy: HierarchyChoices) -> str | dict[str, Any]:
+    if hierarchy.file is not None:
+        return hierarchy.file
+    if hierarchy.prefixes is not None:
+        return {"prefixes": list(hierarchy.prefixes) or True}
+    if hierarchy.intervals is not None:
+        return {"intervals": _without_defaults(hierarchy.intervals)}
+    return _without_defaults(hierarchy)
+
+
+def models_table(models: tuple[Model, ...]) -> dict[str, Any]:
+    """The models by name: a number, a table of parameters, or a list of tables where a model is asked for twice."""
+    tables: dict[str, list[Any]] = {}
+    for model in models:
+        tables.setdefault(model.name, []).append(_parameters(model))
+    return {name: each if len(each) > 1 else _threshold_alone(each[0]) for name, each in tables.items()}
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    given = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
+    defaults = {field.name: field.default for field in dataclasses.fields(model)}
+    return {
+        name: exact_decimal(value) if isinstance(value, Fraction) else as_number(value)
+        for name, value in given.items()
+        if value is not None and value != defaults[name]
+    }
+
+
+def _threshold_alone(parameters: dict[str, Any]) -> Any:
+    return next(iter(parameters.values())) if len(parameters) == 1 else parameters
+
+
+def toml_of(document: Mapping[str, Any]) -> str:
+    """Nested dicts as TOML: single values first, then a table for each dict."""
+    values = [f"{key_text(key)} = {value_text(value)}" for key, value in document.items() if not _is_table(value)]
+    blocks = ["\n".join(values)] if values else []
+    for key, table in document.items():
+        if _is_table(table):
+            lines = [assignment(name, value) for name, value in table.items()]
+            blocks.append("\n".join([f"[{key_text(key)}]", *lines]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def assignment(name: str, value: Any) -> str:
+    """A line `name = value`; a list that would be long has a line an entry."""
+    line = f"{key_text(name)} = {value_text(value)}"
+    if len(line) <= WIDTH or not isinstance(value, list | tuple):
+        return line
+    entries = "".join(f"    {value_text(each)},\n" for each in value)
+    return f"{key_text(name)} = [\n{entries}]"
+
+
+def key_text(key: str) -> str:
+    """A key, in quotes where it needs them."""
+    return key if _BARE_KEY.fullmatch(key) else value_text(key)
+
+
+def value_text(value: Any) -> str:
+    """A value as TOML writes it on one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | Decimal():
+            return str(value)
+        case float():
+            return repr(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case Mapping():
+            inside = ", ".join(f"{key_text(key)} = {value_text(each)}" for key, each in value.items())
+            return f"{{ {inside} }}" if inside else "{}"
+        case list() | tuple():
+            return f"[{', '.join(map(value_text, value))}]"
+    raise TypeError(f"a policy holds no {type(value).__name__}")

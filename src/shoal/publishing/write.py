@@ -1,0 +1,152 @@
+"""Writing a release folder: what leaves the house apart from what stays."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from shoal.errors import ParameterError
+from shoal.publishing.folder import replacing_folder
+from shoal.publishing.manifest import write_manifest
+from shoal.reading import CsvOptions
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+
+FORMATS = ("csv", "parquet")
+
+HOW_MASKED = {
+    "range": "the range or set of values of a group; '*' where every category is covered",
+    "mean": "the mean of a group; of categories the most frequent one",
+    "suppress": "the value where a whole group has it, else '*'",
+}
+
+
+def write_release(
+    release: Release,
+    folder: str | Path,
+    *,
+    overwrite: bool,
+    format: str | None,
+    report: bool,
+    keep_person_map: bool,
+    policy_text: str | None,
+    inputs: Sequence[Path],
+    csv: CsvOptions | None,
+    started: datetime | None,
+) -> Path:
+    """Write a release to a folder in one step: it is filled beside and swapped in when all is there."""
+    started = started or datetime.now(UTC)
+    format = format or ("parquet" if inputs and Path(inputs[0]).suffix in (".parquet", ".pq") else "csv")
+    if format not in FORMATS:
+        raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
+    policy_text = policy_text if policy_text is not None else _policy_of(release)
+    with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
+        steward = new / "steward"
+        steward.mkdir(mode=0o700)
+        _write_table(release.published.frame, new / f"release.{format}", format, csv or CsvOptions())
+        _write_json(new / "codebook.json", codebook(release))
+        (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
+        _write_groups(release, steward / "groups.parquet")
+        if keep_person_map:
+            _write_person_map(release, steward / "persons.parquet")
+        if report:
+            _write_json(steward / "report.json", release.to_dict())
+        write_manifest(
+            new, inputs=inputs, policy_text=policy_text, seed=release.seed, started=started,
+            finished=datetime.now(UTC), extra={"verdict": release.verdict.to_dict(), "format": format},
+        )  # fmt: skip
+    return Path(folder)
+
+
+def codebook(release: Release) -> dict[str, Any]:
+    """What a reader of the released table must know of its columns; nothing of single persons."""
+    mask = str(getattr(release.mask, "name", "custom"))
+    role_of = dict(release.schema.roles())
+    columns = []
+    for name in release.published.frame.columns:
+        role = role_of[name]
+        entry: dict[str, Any] = {"name": name, "role": role}
+        if role == "quasi":
+            column = release.table.quasi[name]
+            entry["kind"] = getattr(column, "kind", "nominal")
+            entry["shown_as"] = HOW_MASKED.get(mask, mask)
+            if column.source is not None and column.source.hierarchy is not None:
+                entry["shown_as"] = "the lowest node of the column's hierarchy that covers a group"
+        elif role == "person":
+            entry["shown_as"] = "a random pseudonym, new for this release"
+        elif role == "time":
+            shown = {"sequence": "the person's own first, second, ... time", "shift": "dates shifted a person"}
+            entry["shown_as"] = shown[release.schema.time_as]
+        else:
+            entry["shown_as"] = "unchanged"
+        columns.append(entry)
+    models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
+    return {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
+
+
+def _policy_of(release: Release) -> str:
+    from shoal.policy import Policy
+
+    named = {"method": release.method, "mask": release.mask}
+    options = {
+        f"{what}_options": {field.name: getattr(chosen, field.name) for field in fields(chosen)}
+        if is_dataclass(chosen) else {}
+        for what, chosen in named.items()
+    }  # fmt: skip
+    return Policy.of(
+        release.schema, release.models, method=getattr(release.method, "name", "custom"),
+        mask=getattr(release.mask, "name", "custom"), seed=release.seed, **release.budget, **options,
+    ).to_toml()  # fmt: skip
+
+
+def _write_table(frame: pl.DataFrame, path: Path, format: str, csv: CsvOptions) -> None:
+    if format == "parquet":
+        frame.write_parquet(path)
+        return
+    separator = csv.delimiter or ","
+    encoding = csv.encoding.lower().replace("_", "-")
+    if encoding in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"):
+        frame.write_csv(path, separator=separator, include_bom=encoding == "utf-8-sig")
+        return
+    text = frame.write_csv(separator=separator)
+    try:
+        path.write_bytes(text.encode(csv.encoding))
+    except UnicodeEncodeError:
+        path.write_bytes(text.encode("utf-8"))
+
+
+def _write_groups(release: Release, path: Path) -> None:
+    pl.DataFrame({"group": release.published.group_of_record}).with_row_index("record").write_parquet(path)
+
+
+def _write_person_map(release: Release, path: Path) -> None:
+    names = release.published.pseudonym_of_person
+    person = release.schema.person
+    if names is None or person is None:
+        raise ParameterError("There is no person column, so there is no person map to keep.")
+    table = release.table
+    original = (
+        table.frame[person].to_frame("person").with_columns(code=pl.Series(table.person_of_record)).unique("code")
+    )
+    original.sort("code").select("person", pseudonym=names).write_parquet(path)
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(finite(content), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def finite(content: Any) -> Any:
+    """The same with null in place of numbers that JSON cannot write."""
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, dict):
+        return {key: finite(value) for key, value in content.items()}
+    return [finite(value) for value in content] if isinstance(content, list | tuple) else content

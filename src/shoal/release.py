@@ -1,0 +1,136 @@
+"""What comes out: an assessment of a table, a verification, a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from shoal.masking.publish import Published
+from shoal.measuring.risk import Risk
+from shoal.measuring.utility import Utility
+from shoal.models.contract import Model
+from shoal.models.verdict import Verdict
+from shoal.table.frames import like_the_given
+from shoal.table.schema import Schema
+from shoal.table.table import Table
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from shoal.reading import CsvOptions
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The risk of a table as it is seen; also what `verify` answers about a published table."""
+
+    risk: Risk
+    verdict: Verdict
+    seconds: float
+
+    def __getattr__(self, name: str) -> Any:
+        """The risk measures are attributes of the assessment too: `assessment.max_gidr`."""
+        if name.startswith("_") or name == "risk":
+            raise AttributeError(name)
+        return getattr(self.risk, name)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every model holds."""
+        return self.verdict.holds
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What else is wrong with a release, in plain sentences."""
+        return self.verdict.problems
+
+    def to_dict(self) -> dict[str, object]:
+        """The keys of the JSON contract."""
+        return {**asdict(self.risk), "seconds": self.seconds, "verdict": self.verdict.to_dict()}
+
+
+@dataclass(frozen=True)
+class Release:
+    """A protected table, its verdict, its numbers, and what is needed to repeat the run."""
+
+    table: Table = field(repr=False)
+    published: Published = field(repr=False)
+    verdict: Verdict
+    risk: Risk
+    utility: Utility
+    before: Risk | None
+    schema: Schema
+    models: tuple[Model, ...]
+    method: object
+    mask: object
+    budget: dict[str, int | None]
+    seed: int
+    seconds: float
+    notes: tuple[str, ...]
+
+    @cached_property
+    def data(self) -> Any:
+        """The published table, as the kind of frame that was given."""
+        return like_the_given(self.published.frame, self.table.kind_of_frame)
+
+    @cached_property
+    def groups(self) -> Any:
+        """The group of each published record, in the order of `data`; stays with the steward."""
+        frame = pl.DataFrame({"group": self.published.group_of_record})
+        return like_the_given(frame, self.table.kind_of_frame)
+
+    def to_dict(self) -> dict[str, object]:
+        """The keys of the JSON contract; those of the input stand under "before"."""
+        before = None if self.before is None else {**asdict(self.before), "ane": 0.0}
+        return {
+            **asdict(self.risk),
+            **asdict(self.utility),
+            "seconds": self.seconds,
+            "suppressed_persons": self.table.suppressed_persons,
+            "notes": list(self.notes),
+            "verdict": self.verdict.to_dict(),
+            "before": before,
+        }
+
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        overwrite: bool = False,
+        format: str | None = None,
+        report: bool = True,
+        keep_person_map: bool = False,
+        policy_text: str | None = None,
+        inputs: Sequence[Path] = (),
+        csv: CsvOptions | None = None,
+        started: datetime | None = None,
+    ) -> Path:
+        """Write the release folder: what may leave (release.*, codebook.json) and what stays (steward/).
+
+        Parameters
+        ----------
+        folder
+            Where to; it must be absent, empty, or with `overwrite` an earlier release.
+        format
+            "csv" or "parquet"; None takes Parquet where the table came from a Parquet file, else CSV.
+        report
+            Whether to write steward/report.json.
+        keep_person_map
+            Whether to write steward/persons.parquet, which says who has which pseudonym.
+
+        Raises
+        ------
+        OutputError
+            Where the release cannot be written; then nothing is.
+        """
+        from shoal.publishing.write import write_release
+
+        return write_release(
+            self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
+            policy_text=policy_text, inputs=inputs, csv=csv, started=started,
+        )  # fmt: skip
