@@ -51,7 +51,39 @@ _HOME = {
 }  # fmt: skip
 """Where each public name lives; it is imported when it is first used, so that `shoal --help` stays quick."""
 
-__all__ = sorted(_HOME)
+__all__ = [
+    "AlphaKAnonymity",
+    "BetaLikeness",
+    "CannotSatisfyError",
+    "CsvOptions",
+    "Date",
+    "DeltaDisclosure",
+    "EntropyBalance",
+    "GBalance",
+    "HAffiliation",
+    "Hierarchy",
+    "InputError",
+    "Join",
+    "KAnonymity",
+    "LDiversity",
+    "Nominal",
+    "Number",
+    "Ordered",
+    "OutputError",
+    "ParameterError",
+    "PersonKAnonymity",
+    "PolicyError",
+    "PrivacyNotMetError",
+    "RecordRisk",
+    "Schema",
+    "SchemaError",
+    "ShoalError",
+    "ShoalWarning",
+    "TCloseness",
+    "assess",
+    "protect",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

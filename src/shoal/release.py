@@ -68,7 +68,8 @@ class Release:
     models: tuple[Model, ...]
     method: object
     mask: object
-    budget: dict[str, int | None]
+    max_suppressed: int
+    max_records: int | None
     seed: int
     seconds: float
     notes: tuple[str, ...]

@@ -127,10 +127,11 @@ def test_hierarchies_come_from_files_beside_the_policy_and_from_the_values(tmp_p
     )
     frame = pl.DataFrame({"sex": ["f", "m"], "zip": [123, 145], "dx": ["E11.9", None], "age": ["31", "42"]})
     sex, zip_code, dx, age = (column.hierarchy for column in policy.schema(tmp_path, frame).columns)
-    assert sex is not None and sex.path("m") == ("m", "any")
-    assert zip_code is not None and zip_code.path("145") == ("145", "14*", "1**", "*")
-    assert dx is not None and dx.path("E11.9") == ("E11.9", "E11", "E**", "*")
-    assert age is not None and age.label("31", 1) == "30-39"
+    assert None not in (sex, zip_code, dx, age)
+    assert sex.path("m") == ("m", "any")
+    assert zip_code.path("145") == ("145", "14*", "1**", "*")
+    assert dx.path("E11.9") == ("E11.9", "E11", "E**", "*")
+    assert age.label("31", 1) == "30-39"
     assert [column.hierarchy for column in policy.schema_of_release().columns] == [None] * 4
     assert policy.files(tmp_path) == (tmp_path / "sex.csv",)
     with pytest.raises(InputError):
@@ -159,9 +160,12 @@ def test_a_moved_policy_names_the_same_files(tmp_path: Path) -> None:
 def test_the_explanation_says_what_is_promised_and_what_is_published() -> None:
     policy = Policy.from_document(
         {
-            "columns": {"person": "patient", "quasi": ["age"], "sensitive": ["disease"], "dropped": ["name"], "time": "day"},
+            "columns": {
+                "person": "patient", "quasi": ["age"], "sensitive": ["disease"], "dropped": ["name"], "time": "day",
+            },
             "models": {
-                "record-risk": Decimal("0.2"), "g-balance": {"k": 5}, "h-affiliation": {"h": "1/3", "column": "disease"},
+                "record-risk": Decimal("0.2"), "g-balance": {"k": 5},
+                "h-affiliation": {"h": "1/3", "column": "disease"},
                 "person-k-anonymity": 4, "l-diversity": {"l": 3, "kind": "distinct", "count": "persons"},
                 "beta-likeness": 1,
             },

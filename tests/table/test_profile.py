@@ -125,7 +125,7 @@ def test_the_starter_policy_fits_every_table(data: st.DataObject) -> None:
     names = data.draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
     n_records = data.draw(st.integers(1, 12))
     columns = {name: data.draw(st.lists(VALUES, min_size=n_records, max_size=n_records)) for name in names}
-    frame = pl.DataFrame(columns, schema={name: pl.String for name in names})
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
     text = starter_policy(profile(frame), table_name="made up.csv")
     policy = Policy.from_document(tomllib.loads(text, parse_float=Decimal))
     table = Table.from_frame(frame, policy.schema(".", frame))

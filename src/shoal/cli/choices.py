@@ -142,7 +142,7 @@ def _renamed(texts: Sequence[str], files: Sequence[str]) -> list[dict[str, str]]
         left, is_given, new = text.rpartition("=")
         owners = [place for place, file in enumerate(files) if left.startswith(f"{file}:")]
         owners = owners or [place for place, file in enumerate(files) if left.startswith(f"{Path(file).name}:")]
-        if not owners and len(files) == 1:
+        if not owners and len(files) == 1 and ":" not in left:
             owners, old = [0], left
         elif owners:
             file = files[owners[0]]
@@ -211,6 +211,21 @@ def csv_options(policy: Policy) -> CsvOptions:
         decimal=source.decimal,
         missing=source.missing,
     )
+
+
+def csv_options_of_release(policy: Policy, flags: Flags) -> CsvOptions:
+    """How a release is written: as its input was, but for quotes, decimals and missing values.
+
+    Those shoal writes in its own way. Flags win, for a table that was written by others.
+    """
+    from dataclasses import replace
+
+    from shoal.reading import CsvOptions
+
+    given = {key: flags[key] for key in ("quote", "decimal") if flags.get(key) is not None}
+    if flags.get("missing_text"):
+        given["missing"] = policy.source.missing
+    return replace(CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding), **given)
 
 
 def read_table(files: Sequence[str], policy: Policy, folder: Path) -> Reading:

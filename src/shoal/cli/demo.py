@@ -66,14 +66,14 @@ def _ten_records(screen: Console) -> dict[str, Any]:
 
     frame = ten_records()
     schema = Schema(person="person", quasi=["age", "zip"], sensitive=["disease"])
-    measured = pipeline.assess(frame, schema).to_dict()
+    measured: dict[str, Any] = pipeline.assess(frame, schema).to_dict()
     by_records = 1 / measured["k"]
     screen.rule("1. Ten records")
     screen.print(_table_of(frame, "Two groups of five records"))
     screen.print(
         f"Each group has {measured['k']} records, so a tool that counts records reports a risk of {by_records:.1f}.\n"
-        "But the five records of age 93 are five visits of one person. Whoever knows the age and the ZIP knows whose "
-        f"they are:\nthe risk is {measured['max_gidr']:.1f}.\n"
+        "But the five records of age 93 are visits of one person. Whoever knows the age knows whose they are:\n"
+        f"the risk is {measured['max_gidr']:.1f}.\n"
     )
     return {"risk_by_records": by_records, **measured}
 
@@ -84,20 +84,21 @@ def _clinics(screen: Console) -> dict[str, Any]:
 
     from shoal import pipeline
     from shoal.demo.clinics import clinics
-    from shoal.models import GBalance, HAffiliation
+    from shoal.models import GBalance, HAffiliation, Model
     from shoal.table.schema import Nominal, Schema
 
     frame = clinics()
     schema = Schema(
         person="name", quasi=["age", Nominal("gender"), "zip"], sensitive=["disease"], dropped=["admission"]
     )
-    models = [GBalance(g="0.5"), HAffiliation(h="0.5")]
+    models: list[Model] = [GBalance(g="0.5"), HAffiliation(h="0.5")]
     release = pipeline.protect(frame, schema, models, cut="median", seed=7)
-    answer = release.to_dict()
+    answer: dict[str, Any] = release.to_dict()
     shown = release.data.sort("age", "name", "disease")
     screen.rule("2. Two clinics (Kartal and Li, 2020)")
     screen.print("Two clinics put their records together. Every group must have g-balance and h-affiliation of 0.5.")
-    screen.print(Columns([_table_of(frame, "Before"), _table_of(shown, "After")], padding=(0, 4)))
+    before = _table_of(frame.select(shown.columns), "Before")
+    screen.print(Columns([before, _table_of(shown, "After")], padding=(0, 2)))
     _show_numbers(screen, answer)
     return answer
 
@@ -116,7 +117,7 @@ def _patients(screen: Console, output: str) -> dict[str, Any]:
     release = pipeline.protect(frame, schema, policy.models, seed=policy.seed, **policy.options)
     release.write(output, overwrite=True, format="csv", policy_text=policy.to_toml(), started=started)
     seconds = time.perf_counter() - clock
-    answer = {**release.to_dict(), "folder": output}
+    answer: dict[str, Any] = {**release.to_dict(), "folder": output}
     screen.rule("3. Made-up patients")
     screen.print(f"{len(frame):,} visits of {answer['before']['persons']:,} made-up patients. The policy:\n")
     screen.print(explain(policy), markup=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 import warnings
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SECONDS_BEFORE_PROGRESS = 1.0
+WIDTH_OF_FILES = 100
+"""Characters a line where no terminal says how wide it is."""
 
 # key -> what a steward reads; how the number is shown
 MEASURES = {
@@ -26,7 +29,7 @@ MEASURES = {
     "groups": ("groups", "count"),
     "max_gidr": ("highest risk that a record is linked to its person", "share"),
     "avg_gidr": ("average of it over groups", "share"),
-    "max_gsar": ("highest risk that a sensitive value is learned", "share"),
+    "max_gsar": ("highest risk that a value is learned", "share"),
     "avg_gsar": ("average of it over groups", "share"),
     "g_balance": ("g-balance, lowest of any group", "number"),
     "h_affiliation": ("h-affiliation, highest of any group", "number"),
@@ -64,23 +67,26 @@ def say_notes(notes: Iterable[str]) -> None:
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[None]:
-    """What the library warns of becomes notes on stderr."""
+def warnings_as_notes() -> Iterator[list[str]]:
+    """What the library warns of becomes notes on stderr; gives the list of them, filled at the end."""
     from shoal.errors import ShoalWarning
 
+    told: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShoalWarning)
         try:
-            yield
+            yield told
         finally:
-            say_notes(str(each.message) for each in caught if issubclass(each.category, ShoalWarning))
+            told.extend(str(each.message) for each in caught if issubclass(each.category, ShoalWarning))
+            say_notes(told)
 
 
 def console() -> Console:
     """Where people read: stdout."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    is_free = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(highlight=False, width=WIDTH_OF_FILES if is_free else None)
 
 
 def measures_table(columns: Mapping[str, Mapping[str, Any]], *, title: str | None = None) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,7 @@ def protect(
     refuse_taken(Path(output), overwrite)
     reading = read_table(files, policy, folder)
     say.say_notes(reading.notes)
-    with say.progress_bar() as progress, say.warnings_as_notes():
+    with say.progress_bar() as progress, say.warnings_as_notes() as told:
         release = pipeline.protect(
             reading.frame,
             policy.schema(folder, reading.frame),
@@ -97,7 +98,7 @@ def protect(
             started=started,
         )
     answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}
-    say.say_notes(release.notes)
+    say.say_notes(note for note in release.notes if note not in told)
     if as_json:
         say.say_json(answer)
     else:
@@ -106,7 +107,10 @@ def protect(
 
 def refuse_taken(folder: Path, overwrite: bool) -> None:
     """Refuse a folder with files in it before the work rather than after."""
-    if folder.is_dir() and not overwrite and any(folder.iterdir()):
+    is_taken = False
+    with suppress(OSError):  # a folder that cannot be looked into is refused when the release is written
+        is_taken = folder.is_dir() and any(folder.iterdir())
+    if is_taken and not overwrite:
         raise OutputError(
             f"The folder '{folder}' is not empty. Nothing was written. Choose another, or replace an earlier release "
             "with --overwrite."

@@ -40,7 +40,7 @@ def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> 
     """
     from shoal import pipeline
     from shoal.cli import output
-    from shoal.cli.choices import chosen_policy, csv_options
+    from shoal.cli.choices import chosen_policy, csv_options_of_release
     from shoal.reading import read_files
 
     clock = time.perf_counter()
@@ -48,13 +48,15 @@ def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> 
     policy, _ = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy)
     if not policy.models:
         raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
-    reading = read_files(file, csv=csv_options(policy))
+    reading = read_files(file, csv=csv_options_of_release(policy, flags))
     with output.warnings_as_notes():
         verification = pipeline.verify(reading.frame, policy.schema_of_release(), policy.models)
     problems = [*problems, *verification.problems]
-    answer = verification.to_dict()
-    holds = bool(verification.holds) and not problems
-    answer = {**answer, "verdict": {**answer["verdict"], "holds": holds}, "problems": problems}
+    holds = verification.holds and not problems
+    answer: dict[str, Any] = verification.to_dict()
+    answer["verdict"] = {**answer["verdict"], "holds": holds}
+    answer["problems"] = problems
+    answer["ane"] = None  # only the original could tell
     answer["seconds"] = time.perf_counter() - clock
     if as_json:
         output.say_json(answer)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import PersonSpace, person_space
-from shoal.grouping.tree import Sweep, Tree
+from shoal.grouping.tree import Sweep, Tree, count_values
 from shoal.kernels import trees
 from shoal.kernels.trees import Cuts, Limits, Orders, Segments
 from shoal.models.contract import Model
@@ -55,7 +55,12 @@ class BalanceTree:
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
-        space = person_space(table, ties_by_records=self.ties == "split")
+        space = person_space(
+            table,
+            ties_by_records=self.ties == "split",
+            with_variance=self.cut == "median",
+            with_values=count_values(models),
+        )
         if self.cut == "median":
             sweep: Sweep = MedianSweep(space, trees.BALANCE_VARIANCE, split_ties=self.ties == "split")
         else:
@@ -89,7 +94,7 @@ class BestSweep:
         return self._sweep(orders, segments, nodes, only_best=False)
 
     def _sweep(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64], *, only_best: bool) -> Cuts:
-        return trees.sweep_all_cuts(  # type: ignore[no-any-return]
+        return trees.sweep_all_cuts(
             orders, segments, nodes, self.space.persons, self.space.n_categories, 1.0 / float(self.space.grid) ** 2,
             self.limits, only_best, self.keep_most, self.keep_logs,
         )  # fmt: skip
@@ -111,7 +116,7 @@ class MedianSweep:
 
     def all(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts:
         """The median cuts of some nodes."""
-        return trees.sweep_median_cuts(  # type: ignore[no-any-return]
+        return trees.sweep_median_cuts(
             orders, segments, nodes, self.space.persons, self.numeric_of_order, float(self.space.grid),
             self.span_of_order, self.criterion, self.split_ties,
         )  # fmt: skip

@@ -85,7 +85,8 @@ def _changes(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
 
 
 def _times_log2(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    return counts * np.log2(np.maximum(counts, 1))
+    logs: NDArray[np.float64] = np.log2(np.maximum(counts, 1))
+    return counts * logs
 
 
 def _fewest(models: Sequence[Model], after: GroupCounts) -> int | None:

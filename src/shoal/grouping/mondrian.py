@@ -9,7 +9,7 @@ from typing import ClassVar
 from shoal.grouping.balance_tree import MedianSweep
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import person_space
-from shoal.grouping.tree import Tree
+from shoal.grouping.tree import Tree, count_values
 from shoal.kernels import trees
 from shoal.models.contract import Model
 from shoal.progress import Progress, silent
@@ -32,5 +32,5 @@ class Mondrian:
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
-        space = person_space(table)
+        space = person_space(table, with_variance=False, with_values=count_values(models))
         return Tree(space, models, MedianSweep(space, trees.WIDEST)).grow(progress)

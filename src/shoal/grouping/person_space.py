@@ -58,7 +58,14 @@ class PersonSpace:
         return int(self.persons.row[:, 0].sum())
 
 
-def person_space(table: Table, *, one_record_a_person: bool = False, ties_by_records: bool = False) -> PersonSpace:
+def person_space(
+    table: Table,
+    *,
+    one_record_a_person: bool = False,
+    ties_by_records: bool = False,
+    with_variance: bool = True,
+    with_values: bool = True,
+) -> PersonSpace:
     """Lay out the persons of a table.
 
     Parameters
@@ -67,6 +74,10 @@ def person_space(table: Table, *, one_record_a_person: bool = False, ties_by_rec
         Count each person as one record (Tao's decomposition).
     ties_by_records
         Sort persons of equal keys by their number of records, for cuts inside ties.
+    with_variance
+        Whether the variance inside persons is needed (median cuts by the balance-variance ratio).
+    with_values
+        Whether the sensitive values of persons are needed (models that count them).
 
     Notes
     -----
@@ -82,8 +93,8 @@ def person_space(table: Table, *, one_record_a_person: bool = False, ties_by_rec
     mass = np.zeros((table.n_persons, len(numeric)), np.int64)
     within = np.zeros((table.n_persons, len(numeric)), np.float64)
     keys: list[NDArray[np.float64]] = []
-    for j, column in enumerate(numeric):
-        key, mass[:, j], within[:, j] = _place(column, table, grid)
+    for j, numbers in enumerate(numeric):
+        key, mass[:, j], within[:, j] = _place(numbers, table, grid, with_variance=with_variance)
         keys.append(key)
     if one_record_a_person:
         mass //= table.records_of_person[:, None]
@@ -93,20 +104,21 @@ def person_space(table: Table, *, one_record_a_person: bool = False, ties_by_rec
         pairs = [_most_frequent(*pair) for pair in pairs]
     persons = _persons(records, mass, within, pairs)
     orders, numeric_of_order, spans = [], [], []
+    numeric_left, nominal_left = iter(enumerate(keys)), iter(pairs)
     for column in columns:
         if isinstance(column, NumberColumn):
-            j = numeric.index(column)
-            orders.append(_numeric_order(keys[j], records if ties_by_records else None))
-            numeric_of_order.append(j)
-            spans.append(float(keys[j].max() - keys[j].min()) or 1.0)
+            number, key = next(numeric_left)
+            orders.append(_numeric_order(key, records if ties_by_records else None))
+            numeric_of_order.append(number)
+            spans.append(float(key.max() - key.min()) or 1.0)
         else:
-            orders.append(_nominal_order(*pairs[nominal.index(column)], records, column.n_codes))
+            orders.append(_nominal_order(*next(nominal_left), records, column.n_codes))
             numeric_of_order.append(-1)
             spans.append(float(max(column.n_codes - 1, 1)))
     orders.append(_numeric_order(-records.astype(np.float64), None))
     ends = np.cumsum([len(order.person) for order in orders])[:, None]
-    value_pairs = {name: _pairs_of_persons(column.codes, column.n_codes, table)
-                   for name, column in table.sensitive.items()}  # fmt: skip
+    sensitive = table.sensitive if with_values else {}
+    value_pairs = {name: _pairs_of_persons(column.codes, column.n_codes, table) for name, column in sensitive.items()}
     return PersonSpace(
         persons=persons,
         orders=Orders(*(np.concatenate(parts) for parts in zip(*orders, strict=True))),
@@ -116,12 +128,12 @@ def person_space(table: Table, *, one_record_a_person: bool = False, ties_by_rec
         grid=grid,
         n_categories=max((column.n_codes for column in nominal), default=1),
         pairs=value_pairs,
-        whole={name: _whole(value_pairs[name], column) for name, column in table.sensitive.items()},
+        whole={name: _whole(value_pairs[name], column) for name, column in sensitive.items()},
     )
 
 
 def _place(
-    column: NumberColumn, table: Table, grid: int
+    column: NumberColumn, table: Table, grid: int, *, with_variance: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     """The person's mean, mass on the grid, and squares around the own mean scaled to [0, 1]."""
     units = column.units_with_missing()
@@ -131,11 +143,13 @@ def _place(
     if (int(units.max()) - lowest).bit_length() + most_records.bit_length() > 62:
         units = np.rint((units - float(lowest)) / (float(high) - lowest) * 2.0**40).astype(np.int64)
         low, lowest, high = 0, 0, 2**40
-    sums, mass, squares = points.sums_of_persons(
-        units, table.person_of_record, table.n_persons, lowest, grid / max(high - low, 1)
-    )
-    count = table.records_of_person
-    within = np.maximum(squares - np.asarray(mass, np.float64) ** 2 / count, 0.0) / float(grid) ** 2
+    person, n_persons, count = table.person_of_record, table.n_persons, table.records_of_person
+    steps_a_unit = grid / max(high - low, 1)
+    sums, mass = points.sums_of_persons(units, person, n_persons, lowest, steps_a_unit)
+    within = np.zeros(n_persons)
+    if with_variance:
+        squares = points.squares_of_persons(units, person, n_persons, lowest, steps_a_unit)
+        within = np.maximum(squares - np.asarray(mass, np.float64) ** 2 / count, 0.0) / float(grid) ** 2
     return sums / count, mass, within
 
 
@@ -143,6 +157,9 @@ def _pairs_of_persons(
     codes: NDArray[np.int32], n_codes: int, table: Table
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Which values each person has, ascending, and in how many records: starts, values, records."""
+    only = counting.code_of_person(codes, table.person_of_record, table.n_persons)
+    if only.min() >= 0:
+        return np.arange(table.n_persons + 1), only, table.records_of_person
     everything = np.arange(table.n_records, dtype=np.int32)
     by_value = counting.order_by_code(codes, n_codes, everything)
     order = counting.order_by_code(table.person_of_record, table.n_persons, by_value)

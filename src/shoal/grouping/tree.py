@@ -69,13 +69,15 @@ class _Candidates:
         self.allowed = np.ones(len(self.node), np.bool_)
 
     def beside(self, others: _Candidates) -> _Candidates:
-        """These cuts and others; of equal merit these come first."""
-        return _Candidates(
+        """These cuts and others; of equal merit these come first. Cuts that were struck stay so."""
+        both = _Candidates(
             np.concatenate([self.node, others.node]),
             np.concatenate([self.run_start, others.run_start]),
             np.concatenate([self.position, others.position]),
             np.concatenate([self.merit, others.merit]),
         )
+        both.allowed[: len(self.node)] = self.allowed
+        return both
 
     def best_of_nodes(self, n_nodes: int) -> NDArray[np.int64]:
         """The best cut of each node that is still allowed, or -1."""
@@ -266,7 +268,12 @@ class Tree:
         self._is_left[:] = False
         trees.mark_left(self.orders, candidates.run_start[cuts], candidates.position[cuts], self._is_left)
         self._bounds = {name: sides[:, nodes].reshape(2, -1) for name, sides in self._side_bounds.items()}
-        return trees.part_orders(self.orders, segments, nodes, self._is_left)  # type: ignore[no-any-return]
+        return trees.part_orders(self.orders, segments, nodes, self._is_left)
+
+
+def count_values(models: Sequence[Model]) -> bool:
+    """Whether a model counts sensitive values."""
+    return any(not model.needs <= SPREAD for model in models)
 
 
 def _portions(segments: Segments, nodes: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

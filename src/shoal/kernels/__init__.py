@@ -1,0 +1,1 @@
+"""The engine: arrays in, arrays out. Imports numpy and numba only."""

@@ -7,29 +7,52 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
+def _place_of(key, slot_number, key_of_number):
+    """The slot of a key in an open hash table: the one that holds it, or the empty one where it belongs."""
+    mask = len(slot_number) - 1
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    at = np.int64((mixed ^ (mixed >> np.uint64(32))) >> np.uint64(8)) & mask
+    while slot_number[at] >= 0 and key_of_number[slot_number[at]] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@njit(cache=True, nogil=True)
 def number_distinct(keys):
-    """Number equal keys alike, in the order in which they first appear: the numbers, and how many there are."""
-    n = len(keys)
-    size = 16
-    while size < 2 * n:
-        size *= 2
-    slot_number = np.full(size, -1, dtype=np.int32)
-    slot_key = np.empty(size, dtype=np.int64)
-    numbers = np.empty(n, dtype=np.int32)
+    """Number equal keys alike, in the order in which they first appear: the numbers, and the different keys."""
+    slot_number = np.full(1024, -1, dtype=np.int32)
+    key_of_number = np.empty(512, dtype=np.int64)
+    numbers = np.empty(len(keys), dtype=np.int32)
     n_distinct = 0
-    mask = size - 1
-    for i in range(n):
-        key = keys[i]
-        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-        at = np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(11)) & mask
-        while slot_number[at] >= 0 and slot_key[at] != key:
-            at = (at + 1) & mask
+    for i in range(len(keys)):
+        at = _place_of(keys[i], slot_number, key_of_number)
         if slot_number[at] < 0:
+            if n_distinct == len(key_of_number):  # the table is half full: make it four times as large
+                larger = np.empty(4 * n_distinct, dtype=np.int64)
+                larger[:n_distinct] = key_of_number
+                key_of_number = larger
+                slot_number = np.full(8 * n_distinct, -1, dtype=np.int32)
+                for number in range(n_distinct):
+                    slot_number[_place_of(key_of_number[number], slot_number, key_of_number)] = number
+                at = _place_of(keys[i], slot_number, key_of_number)
             slot_number[at] = n_distinct
-            slot_key[at] = key
+            key_of_number[n_distinct] = keys[i]
             n_distinct += 1
         numbers[i] = slot_number[at]
-    return numbers, n_distinct
+    return numbers, key_of_number[:n_distinct].copy()
+
+
+@njit(cache=True, nogil=True)
+def code_of_person(codes, person_of_record, n_persons):
+    """The code that all records of a person have, or -1 where they have several."""
+    code = np.full(n_persons, -2, dtype=np.int64)
+    for i in range(len(codes)):
+        person = person_of_record[i]
+        if code[person] == -2:
+            code[person] = codes[i]
+        elif code[person] != codes[i]:
+            code[person] = -1
+    return code
 
 
 @njit(cache=True, nogil=True)

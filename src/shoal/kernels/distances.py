@@ -7,36 +7,39 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def errors_of_persons(units, group_of_record, n_groups, person_of_record, n_persons, span):
-    """The mean over persons of the mean over their records of |unit - mean of the group| / span; squares inside groups."""
+def errors_of_persons(units, group_of_record, n_groups, person_of_record, records_of_person, span):
+    """How far records are from the mean of their group.
+
+    Gives the mean over persons of the mean over their records of |unit - group mean| / span, the sum of squares of the
+    same, and the sum of squares around the mean of all records.
+    """
     sums = np.zeros(n_groups, np.float64)
     sizes = np.zeros(n_groups, np.int64)
-    records_of_person = np.zeros(n_persons, np.int64)
     for i in range(len(units)):
         sums[group_of_record[i]] += units[i]
         sizes[group_of_record[i]] += 1
-        records_of_person[person_of_record[i]] += 1
+    mean_of_all = sums.sum() / len(units)
     for group in range(n_groups):
         if sizes[group]:
             sums[group] /= sizes[group]
     total = 0.0
     squares = 0.0
+    squares_of_all = 0.0
     for i in range(len(units)):
         away = abs(units[i] - sums[group_of_record[i]]) / span
         total += away / records_of_person[person_of_record[i]]
         squares += away * away
-    return total / n_persons, squares
+        away = (units[i] - mean_of_all) / span
+        squares_of_all += away * away
+    return total / len(records_of_person), squares, squares_of_all
 
 
 @njit(cache=True, nogil=True)
-def differences_of_persons(codes, group_of_record, start, codes_of_group, differs, person_of_record, n_persons):
+def differences_of_persons(codes, group_of_record, start, codes_of_group, differs, person_of_record, records_of_person):
     """The mean over persons of the mean over their records of the share of the group's records that differ.
 
     Entries start[g]:start[g + 1] of `codes_of_group` (ascending) and `differs` belong to group g.
     """
-    records_of_person = np.zeros(n_persons, np.int64)
-    for i in range(len(codes)):
-        records_of_person[person_of_record[i]] += 1
     total = 0.0
     for i in range(len(codes)):
         low, high = start[group_of_record[i]], start[group_of_record[i] + 1]
@@ -47,4 +50,4 @@ def differences_of_persons(codes, group_of_record, start, codes_of_group, differ
             else:
                 high = middle
         total += differs[low] / records_of_person[person_of_record[i]]
-    return total / n_persons
+    return total / len(records_of_person)

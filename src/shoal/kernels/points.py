@@ -8,14 +8,20 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def sums_of_persons(units, person_of_record, n_persons, lowest, steps_a_unit):
-    """For each person: the sum of units, the sum of grid steps above the lowest unit, and the sum of their squares."""
-    sums = np.zeros(n_persons, np.int64)
-    mass = np.zeros(n_persons, np.int64)
-    squares = np.zeros(n_persons, np.float64)
+    """For each person the sum of units, and the sum of grid steps above the lowest unit."""
+    sums = np.zeros((n_persons, 2), np.int64)
     for i in range(len(units)):
         person = person_of_record[i]
-        steps = np.int64(np.rint((units[i] - lowest) * steps_a_unit))
-        sums[person] += units[i]
-        mass[person] += steps
-        squares[person] += np.float64(steps) * np.float64(steps)
-    return sums, mass, squares
+        sums[person, 0] += units[i]
+        sums[person, 1] += np.int64(np.rint((units[i] - lowest) * steps_a_unit))
+    return sums[:, 0], sums[:, 1]
+
+
+@njit(cache=True, nogil=True)
+def squares_of_persons(units, person_of_record, n_persons, lowest, steps_a_unit):
+    """For each person the sum of squared grid steps above the lowest unit."""
+    squares = np.zeros(n_persons, np.float64)
+    for i in range(len(units)):
+        steps = np.rint((units[i] - lowest) * steps_a_unit)
+        squares[person_of_record[i]] += steps * steps
+    return squares

@@ -26,8 +26,8 @@ class Persons(NamedTuple):
     """What a sweep knows of persons."""
 
     row: np.ndarray
-    """(persons, 1 + numeric + nominal) float64, all whole numbers: the number of records; for each numeric attribute the
-    sum over records of the value on a whole-number grid; for each nominal one the category, or SEVERAL."""
+    """(persons, 1 + numeric + nominal) float64, all whole numbers: the number of records; for each numeric attribute
+    the sum over records of the value on a whole-number grid; for each nominal one the category, or SEVERAL."""
     n_numeric: int
     within: np.ndarray  # (persons, numeric) float64: squares around the person's own mean, scaled to [0, 1]
     start: np.ndarray  # (nominal, persons + 1) int64: where the categories of a person start

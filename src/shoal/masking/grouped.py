@@ -52,7 +52,7 @@ class GroupedRecords:
         present = np.ones(len(values)) if column.is_missing is None else (~column.is_missing).astype(np.float64)
         sums = np.bincount(self.group_of_record, weights=values * present, minlength=self.n_groups)
         counts = np.bincount(self.group_of_record, weights=present, minlength=self.n_groups)
-        return sums, counts.astype(np.int64)
+        return sums.astype(np.float64), counts.astype(np.int64)
 
     def categories(self, column: CategoryColumn) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The categories of each group, ascending, and how many records have them: starts, codes, records."""

@@ -20,17 +20,21 @@ def texts_of_units(column: NumberColumn, units: NDArray[np.int64]) -> pl.Series:
     if column.kind == "date":
         return whole.cast(pl.Int32).cast(pl.Date).cast(pl.String)
     if column.decimals:
-        return _without_zeros(pl.Series(units / 10.0**column.decimals).round(column.decimals))
+        return _as_decimals(whole, column.decimals)
     return whole.cast(pl.String).str.zfill(column.width) if column.width else whole.cast(pl.String)
+
+
+def _as_decimals(units: pl.Series, decimals: int) -> pl.Series:
+    """Whole units as decimals: -1250 with 3 decimals is -1.25."""
+    digits = units.abs().cast(pl.String).str.zfill(decimals + 1)
+    texts = digits.str.head(-decimals) + "." + digits.str.tail(decimals)
+    texts = texts.str.strip_chars_end("0").str.strip_chars_end(".")
+    return ("-" + texts).zip_with(units < 0, texts)
 
 
 def texts_of_floats(floats: NDArray[np.float64]) -> pl.Series:
     """Floats in their shortest form."""
-    return _without_zeros(pl.Series(floats, dtype=pl.Float64))
-
-
-def _without_zeros(numbers: pl.Series) -> pl.Series:
-    return numbers.cast(pl.String).str.replace(r"\.0$", "")
+    return pl.Series(floats, dtype=pl.Float64).cast(pl.String).str.replace(r"\.0$", "")
 
 
 def between(low: pl.Series, high: pl.Series, *, spaced: bool) -> pl.Series:

@@ -13,6 +13,7 @@ from shoal.errors import SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
+from shoal.table.columns import read_times
 from shoal.table.table import QuasiColumn, Table
 
 
@@ -58,7 +59,7 @@ def publish(table: Table, grouping: Grouping, mask: Mask) -> Published:
         elif name == table.schema.time:
             columns.append(_masked_times(table).gather(order).alias(name))
         else:
-            columns.append(table.frame[name].gather(order))
+            columns.append(without_unused_categories(table.frame[name]).gather(order))
     return Published(pl.DataFrame(columns), group, order, names)
 
 
@@ -74,26 +75,44 @@ def _masked_times(table: Table) -> pl.Series:
     assert table.schema.time is not None
     times = table.frame[table.schema.time]
     if table.schema.time_as == "sequence":
-        order = pl.DataFrame({"person": table.person_of_record, "time": _as_times(times, strict=False)})
+        order = pl.DataFrame({"person": table.person_of_record, "time": _as_times(times)})
         return order.select(pl.col("time").rank("dense").over("person").cast(pl.Int32)).to_series()
-    dates = _as_times(times, strict=True)
+    dates = _as_times(times)
+    if dates.dtype == pl.Null:
+        return dates
     if dates.dtype not in (pl.Date, pl.Datetime):
         raise SchemaError(
             f"The time column '{times.name}' holds no dates, so it cannot be shifted. Publish it as a sequence: "
             "time_as = 'sequence'."
         )
-    days = pl.Series(secrecy.days_shifted(table.n_persons)).gather(table.person_of_record)
-    return dates + pl.select(pl.duration(days=days)).to_series()
+    days = pl.Series("days", secrecy.days_shifted(table.n_persons)).gather(table.person_of_record)
+    return dates + days.to_frame().select(pl.duration(days="days")).to_series()
 
 
-def _as_times(times: pl.Series, *, strict: bool) -> pl.Series:
-    """Texts as dates, date-times or numbers, whichever all of them are; texts of another kind stay as they are."""
-    if times.dtype != pl.String:
+def _as_times(times: pl.Series) -> pl.Series:
+    """Times as they can be put in order: texts as dates, date-times or numbers, whichever all of them are."""
+    if times.dtype.is_float():
+        return times.fill_nan(None)
+    if times.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return times
-    readings = [times.str.to_date("%Y-%m-%d", strict=False), times.str.to_datetime(strict=False, time_unit="us")]
-    if not strict:
-        readings.append(times.cast(pl.Float64, strict=False))
+    texts = times.cast(pl.String)
+    readings = [read_times(texts), texts.cast(pl.Float64, strict=False).fill_nan(None)]
     for reading in readings:
-        if reading.null_count() == times.null_count():
+        if reading.null_count() == texts.null_count():
             return reading
-    return times
+    unread = min(reading.null_count() for reading in readings) - texts.null_count()
+    raise SchemaError(
+        f"The time column '{times.name}' holds {unread:,} texts that are neither dates of the form 2024-12-31 or "
+        "2024-12-31 23:59:59 nor numbers, so they cannot be put in order. Mend them, or drop the column."
+    )
+
+
+def without_unused_categories(values: pl.Series) -> pl.Series:
+    """The same values in a type that names no others: categories of persons who are not published stay behind."""
+    if isinstance(values.dtype, pl.Enum):
+        used = set(values.drop_nulls().unique().cast(pl.String))
+        categories = [category for category in values.dtype.categories if category in used]
+        return values.cast(pl.String).cast(pl.Enum(categories))
+    if isinstance(values.dtype, pl.Categorical) and values.dtype != pl.Categorical():
+        return values.cast(pl.String).cast(pl.Categorical)
+    return values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,9 @@ from shoal.masking.labels import EVERYTHING, between, names_of_codes, or_missing
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.table import QuasiColumn, Table
+
+Ends = NDArray[Any]
+"""Range ends in units, or in floats where a column keeps floats."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,66 +52,75 @@ class Ranges:
         return self._ranges(column, records, table)
 
     def _ranges(self, column: NumberColumn, records: GroupedRecords, table: Table) -> pl.Series:
-        low, high, n_missing = records.extremes(column)
+        low, high, n_missing = _ends(column, records)
+        low_texts, high_texts = _texts(column, low), _texts(column, high)
+        spaced = column.kind != "number" or bool(low_texts.str.contains("-", literal=True).any())
+        labels = between(low_texts, high_texts, spaced=spaced)
         lowest, highest = column.extent
-        spaced = column.kind != "number" or _has_negative(column)
-        if column.floats is not None:
-            labels = between(*_float_ends(column, records), spaced=spaced)
-        else:
-            labels = between(texts_of_units(column, low), texts_of_units(column, high), spaced=spaced)
         if column.categories and lowest == 0 and highest == len(column.categories) - 1:
             covered = pl.Series((low == lowest) & (high == highest) & (low != high))
             labels = pl.select(pl.when(covered).then(pl.lit(EVERYTHING)).otherwise(labels)).to_series()
-        if self.code_extremes and column.floats is None:
+        if self.code_extremes:
             labels = _code_extremes(column, table, low, high, labels)
         return or_missing(labels, n_missing, records.n_records)
 
 
-def _has_negative(column: NumberColumn) -> bool:
-    if column.floats is not None:
-        return bool((column.floats < 0).any())
-    return column.extent[0] < 0
+def _ends(column: NumberColumn, records: GroupedRecords) -> tuple[Ends, Ends, NDArray[np.int64]]:
+    """The lowest and the highest value of each group, in units or floats, and how many records miss it."""
+    low, high, n_missing = records.extremes(column)
+    if column.floats is None:
+        return low, high, n_missing
+    present = _present(column)
+    float_low, float_high = np.full(records.n_groups, np.inf), np.full(records.n_groups, -np.inf)
+    np.minimum.at(float_low, records.group_of_record[present], column.floats[present])
+    np.maximum.at(float_high, records.group_of_record[present], column.floats[present])
+    return float_low, float_high, n_missing
 
 
-def _float_ends(column: NumberColumn, records: GroupedRecords) -> tuple[pl.Series, pl.Series]:
-    assert column.floats is not None
-    present = np.ones(len(column.floats), np.bool_) if column.is_missing is None else ~column.is_missing
-    low, high = np.full(records.n_groups, np.inf), np.full(records.n_groups, -np.inf)
-    np.minimum.at(low, records.group_of_record[present], column.floats[present])
-    np.maximum.at(high, records.group_of_record[present], column.floats[present])
-    return texts_of_floats(low), texts_of_floats(high)
+def _texts(column: NumberColumn, values: Ends) -> pl.Series:
+    return texts_of_units(column, values) if column.floats is None else texts_of_floats(values)
 
 
-def lone_extremes(column: NumberColumn, table: Table) -> tuple[int | None, int | None]:
-    """Where only one person has the lowest (highest) value: the nearest value to it that another person has too.
+def _present(column: NumberColumn) -> NDArray[np.bool_]:
+    return np.ones(len(column.units), np.bool_) if column.is_missing is None else ~column.is_missing
 
-    None where the extreme belongs to two persons or more.
+
+def lone_extremes(column: NumberColumn, table: Table) -> int:
+    """How many of the column's two extremes only one person has: 0, 1 or 2."""
+    return sum(nearest is not None for _, nearest in _extremes_and_nearest(column, table))
+
+
+def _extremes_and_nearest(column: NumberColumn, table: Table) -> list[tuple[Any, Any]]:
+    """The lowest and the highest value, each with the value nearest to it that another person has.
+
+    That is None where the extreme belongs to two persons or more, or where nobody else has a value.
     """
+    values = column.units if column.floats is None else column.floats
     persons = table.person_of_record
-    present = np.arange(len(column.units)) if column.is_missing is None else np.flatnonzero(~column.is_missing)
-    units = column.units[present]
-    found: list[int | None] = []
-    for extreme, nearest in ((units.min(), np.min), (units.max(), np.max)):
-        owners = np.unique(persons[present][units == extreme])
-        if len(owners) > 1:
-            found.append(None)
-            continue
-        others = units[persons[present] != owners[0]]
-        found.append(int(nearest(others)) if len(others) else None)
-    return found[0], found[1]
+    if column.is_missing is not None:
+        values, persons = values[~column.is_missing], persons[~column.is_missing]
+    if not len(values):
+        return []
+    found = []
+    for extreme, nearest in ((values.min(), np.min), (values.max(), np.max)):
+        owners = persons[values == extreme]
+        is_lone = bool((owners == owners[0]).all())
+        others = values[persons != owners[0]] if is_lone else values[:0]
+        found.append((extreme, nearest(others) if len(others) else None))
+    return found
 
 
-def _code_extremes(
-    column: NumberColumn, table: Table, low: NDArray[np.int64], high: NDArray[np.int64], labels: pl.Series
-) -> pl.Series:
-    bottom, top = lone_extremes(column, table)
-    lowest, highest = column.extent
+def _code_extremes(column: NumberColumn, table: Table, low: Ends, high: Ends, labels: pl.Series) -> pl.Series:
+    extremes = _extremes_and_nearest(column, table)
+    if not extremes:
+        return labels
+    (lowest, bottom), (highest, top) = extremes
     at_bottom = (low == lowest) if bottom is not None else np.zeros(len(low), np.bool_)
     at_top = (high == highest) if top is not None else np.zeros(len(low), np.bool_)
-    start = np.where(at_top & (low > (top or 0)), top or 0, low)
-    end = np.where(at_bottom & (high < (bottom or 0)), bottom or 0, high)
-    below = texts_of_units(column, end) + " or less"
-    above = "at least " + texts_of_units(column, start)
+    end = np.where(at_bottom, np.maximum(high, bottom), high) if bottom is not None else high
+    start = np.where(at_top, np.minimum(low, top), low) if top is not None else low
+    below = _texts(column, end) + " or less"
+    above = "at least " + _texts(column, start)
     return pl.select(
         pl.when(pl.Series(at_bottom & at_top)).then(pl.lit(EVERYTHING))
         .when(pl.Series(at_bottom)).then(below)
@@ -141,14 +153,16 @@ def _sets(column: CategoryColumn, records: GroupedRecords) -> pl.Series:
 def _ancestors(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecords) -> pl.Series:
     """The lowest node of the hierarchy above all values of a group."""
     if isinstance(column, CategoryColumn):
-        codes, texts = column.codes, column.categories.cast(pl.String).to_list()
-        present = codes < len(column.categories)
+        texts = column.categories.cast(pl.String).to_list()
+        present = column.codes < len(column.categories)
+        codes = column.codes[present]
     else:
-        units, codes = np.unique(column.units, return_inverse=True)
-        texts = texts_of_units(column, units).to_list()
-        present = ~column.is_missing if column.is_missing is not None else np.ones(len(codes), np.bool_)
-        hierarchy.check_covers([texts[code] for code in np.unique(codes[present])], column=column.name)
+        present = _present(column)
+        values = column.units if column.floats is None else column.floats
+        distinct, codes = np.unique(values[present], return_inverse=True)
+        texts = _texts(column, distinct).to_list()
+        hierarchy.check_covers(texts, column=column.name)
     group = records.group_of_record[present]
-    labels = hierarchy.common_ancestor_of_groups(texts, group, codes[present], records.n_groups)
+    labels = hierarchy.common_ancestor_of_groups(texts, group, codes, records.n_groups)
     n_missing = records.n_records - np.bincount(group, minlength=records.n_groups)
     return or_missing(pl.Series(labels, dtype=pl.String), n_missing, records.n_records)

@@ -13,7 +13,7 @@ from shoal.kernels.shuffling import shuffled
 LETTERS = np.frombuffer(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ", dtype=np.uint8)
 """32 signs without those that are easily mistaken for others (I, L, O, U)."""
 
-PSEUDONYM_LENGTH = 9
+PSEUDONYM_LENGTH = 8
 MOST_DAYS_SHIFTED = 365
 
 
@@ -24,21 +24,26 @@ def secret_words(n: int) -> NDArray[np.uint64]:
 
 def secret_order(n: int) -> NDArray[np.int32]:
     """A random order of n records that nobody can repeat."""
-    return shuffled(secret_words(n))  # type: ignore[no-any-return]
+    return shuffled(secret_words(n))
 
 
 def pseudonyms(n: int) -> pl.Series:
-    """n different random names such as P7K2M9QXA, made from nothing but secure randomness."""
-    drawn = np.unique(secret_words(n) >> np.uint64(64 - 5 * (PSEUDONYM_LENGTH - 1)))
+    """n different random names such as P7K2M9QX, made from nothing but secure randomness."""
+    drawn = np.zeros(0, np.uint64)
     while len(drawn) < n:
         more = secret_words(n - len(drawn)) >> np.uint64(64 - 5 * (PSEUDONYM_LENGTH - 1))
-        drawn = np.unique(np.concatenate([drawn, more]))
+        drawn = _distinct(np.concatenate([drawn, more]))
     drawn = drawn[secret_order(n)]
     signs = np.empty((n, PSEUDONYM_LENGTH), dtype=np.uint8)
     signs[:, 0] = ord("P")
     for place in range(PSEUDONYM_LENGTH - 1):
         signs[:, place + 1] = LETTERS[(drawn >> np.uint64(5 * place)) & np.uint64(31)]
-    return pl.Series(signs.view(f"S{PSEUDONYM_LENGTH}").ravel().astype(str))
+    return pl.Series(signs.view(f"S{PSEUDONYM_LENGTH}").ravel()).cast(pl.String)
+
+
+def _distinct(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    ascending = np.sort(words)
+    return ascending[np.append(True, ascending[1:] != ascending[:-1])]
 
 
 def days_shifted(n: int) -> NDArray[np.int64]:

@@ -84,15 +84,14 @@ def _number_loss(column: NumberColumn, records: GroupedRecords, table: Table) ->
     units = column.units_with_missing()
     low, high = column.extent
     span = float(max(high - low, 1))
-    error, inside = distances.errors_of_persons(
-        units, records.group_of_record, records.n_groups, table.person_of_record, table.n_persons, span
+    error, inside, total = distances.errors_of_persons(
+        units, records.group_of_record, records.n_groups, table.person_of_record, table.records_of_person, span
     )
     lowest, highest, n_missing = records.extremes(column)
     width = (highest - lowest) / span
     width[(n_missing > 0) & (n_missing < records.n_records)] = 1.0
     covered = float((width * records.n_records).sum() / table.n_records)
-    scaled = (units - units.mean()) / span
-    return _Loss(error, covered, inside, float((scaled**2).sum()))
+    return _Loss(error, covered, inside, total)
 
 
 def _nominal_loss(column: CategoryColumn, records: GroupedRecords, table: Table) -> _Loss:
@@ -100,7 +99,7 @@ def _nominal_loss(column: CategoryColumn, records: GroupedRecords, table: Table)
     group = np.repeat(np.arange(records.n_groups), np.diff(start))
     differs = 1.0 - counts / records.n_records[group]
     error = distances.differences_of_persons(
-        column.codes, records.group_of_record, start, codes, differs, table.person_of_record, table.n_persons
+        column.codes, records.group_of_record, start, codes, differs, table.person_of_record, table.records_of_person
     )
     squared = np.bincount(group, weights=counts.astype(np.float64) ** 2, minlength=records.n_groups)
     in_table = np.bincount(column.codes, minlength=column.n_codes).astype(np.float64)

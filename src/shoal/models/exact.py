@@ -48,7 +48,7 @@ def as_count(value: object, *, name: str, at_least: int = 1) -> int:
         value, whole = int(value), True
     if not whole or int(value) < at_least:  # type: ignore[call-overload]
         raise ParameterError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
-    return int(value)  # type: ignore[call-overload, no-any-return]
+    return int(value)  # type: ignore[call-overload]
 
 
 def as_choice(value: object, *, name: str, choices: tuple[str, ...]) -> str:

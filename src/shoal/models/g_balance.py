@@ -60,7 +60,7 @@ class GBalance:
     @property
     def limits(self) -> SpreadLimits:
         """The model said as limits."""
-        return SpreadLimits(largest_squares=1 - self.g)
+        return SpreadLimits(largest_squares=1 - self.g)  # type: ignore[operator, arg-type]
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether the squared shares of the persons sum to at most 1 - g."""

@@ -56,7 +56,7 @@ class RecordRisk:
     @property
     def limits(self) -> SpreadLimits:
         """The model said as limits."""
-        return SpreadLimits(largest_share=self.rho)
+        return SpreadLimits(largest_share=self.rho)  # type: ignore[arg-type]
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether the person with most records has at most a share rho of them."""

@@ -165,12 +165,14 @@ def make_model(name: str, value: Any) -> Model:
     if absent:
         form = ", ".join(f"{parameter} = ..." for parameter in needed)
         raise ParameterError(f"{name} needs {_listed(absent)}. Write it as {name} = {{ {form} }}.")
-    return make(*positional, **arguments)  # type: ignore[no-any-return]
+    made: Model = make(*positional, **arguments)
+    return made
 
 
 def threshold_name(name: str) -> str:
     """The parameter of a model that a bare number stands for."""
-    return dataclasses.fields(MODELS[name])[0].name  # type: ignore[arg-type]
+    model: Any = MODELS[name]
+    return dataclasses.fields(model)[0].name
 
 
 def _plain(value: Any) -> Any:

@@ -285,7 +285,7 @@ class Policy:
         )
 
     @property
-    def options(self) -> dict[str, Option]:
+    def options(self) -> dict[str, Any]:
         """The options of method and mask together, as `protect` takes them."""
         return {**self.method_options, **self.mask_options}
 

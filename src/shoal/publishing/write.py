@@ -95,16 +95,23 @@ def codebook(release: Release) -> dict[str, Any]:
 def _policy_of(release: Release) -> str:
     from shoal.policy import Policy
 
-    named = {"method": release.method, "mask": release.mask}
-    options = {
-        f"{what}_options": {field.name: getattr(chosen, field.name) for field in fields(chosen)}
-        if is_dataclass(chosen) else {}
-        for what, chosen in named.items()
-    }  # fmt: skip
     return Policy.of(
-        release.schema, release.models, method=getattr(release.method, "name", "custom"),
-        mask=getattr(release.mask, "name", "custom"), seed=release.seed, **release.budget, **options,
-    ).to_toml()  # fmt: skip
+        release.schema,
+        release.models,
+        method=getattr(release.method, "name", "custom"),
+        method_options=_options(release.method),
+        mask=getattr(release.mask, "name", "custom"),
+        mask_options=_options(release.mask),
+        max_suppressed=release.max_suppressed,
+        max_records=release.max_records,
+        seed=release.seed,
+    ).to_toml()
+
+
+def _options(chosen: object) -> dict[str, Any]:
+    if not is_dataclass(chosen) or isinstance(chosen, type):
+        return {}
+    return {field.name: getattr(chosen, field.name) for field in fields(chosen)}
 
 
 def _write_table(frame: pl.DataFrame, path: Path, format: str, csv: CsvOptions) -> None:

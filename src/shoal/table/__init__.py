@@ -1,0 +1,1 @@
+"""The table: schema, coded columns, hierarchies, what can be seen in it."""

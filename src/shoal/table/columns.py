@@ -14,6 +14,8 @@ from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi
 
 Codes = NDArray[np.int32]
 MOST_DECIMALS = 9
+LARGEST_WHOLE_NUMBER = 10**18
+"""So that sums and differences of whole numbers stay within 64 bits."""
 LineOf = Callable[[int], int | None]
 
 
@@ -84,6 +86,8 @@ def code_values(values: pl.Series) -> tuple[Codes, pl.Series]:
         low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]
         if high - low < 4 * len(values) + 1024 and low > -(2**62) and high < 2**62:
             return _code_dense_integers(values, low, high)
+    if values.dtype.is_integer() and values.dtype not in (pl.UInt64, pl.Int128, pl.UInt128) and not values.null_count():
+        return _code_integers(values)
     distinct = values.drop_nulls().unique().sort()
     codes = (values.rank("dense") - 1).fill_null(len(distinct))
     return codes.cast(pl.Int32).to_numpy(), distinct
@@ -120,6 +124,16 @@ def _code_dense_integers(values: pl.Series, low: int, high: int) -> tuple[Codes,
     code_of_offset[missing_at] = int(present.sum())
     distinct = pl.Series(values.name, np.flatnonzero(present) + low).cast(values.dtype)
     return code_of_offset[offsets], distinct
+
+
+def _code_integers(values: pl.Series) -> tuple[Codes, pl.Series]:
+    from shoal.kernels.counting import number_distinct
+
+    numbers, distinct = number_distinct(values.cast(pl.Int64).to_numpy())
+    order = np.argsort(distinct)
+    code_of_number = np.empty(len(order), dtype=np.int32)
+    code_of_number[order] = np.arange(len(order), dtype=np.int32)
+    return code_of_number[numbers], pl.Series(values.name, distinct[order]).cast(values.dtype)
 
 
 def category_column(values: pl.Series, *, source: Quasi | None = None) -> CategoryColumn:
@@ -174,6 +188,8 @@ def _first_that(where: pl.Series, line_of: LineOf) -> str:
 
 
 def _nominal(values: pl.Series, column: Quasi) -> CategoryColumn:
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
     if values.dtype not in (pl.String, pl.Categorical, pl.Enum):
         values = values.cast(pl.String)
     coded = category_column(values, source=column)
@@ -188,16 +204,16 @@ def _missing_mask(values: pl.Series) -> NDArray[np.bool_] | None:
 
 def _number(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
     width = 0
-    if values.dtype == pl.String:
-        values, width = _parse_numbers(values, column, line_of)
-    elif values.dtype in (pl.Categorical, pl.Enum):
+    if values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
         values, width = _parse_numbers(values.cast(pl.String), column, line_of)
     elif not values.dtype.is_numeric():
-        raise SchemaError(f"'{column.name}' is named as a number, but the column is of type {values.dtype}.")
+        raise SchemaError(
+            f"'{column.name}' is named as a number, but the column is of type {_name_of_type(values)}. Take it as "
+            f"nominal or, where it holds dates, as a date: {column.name}:nominal, {column.name}:date."
+        )
     is_missing = _missing_mask(values)
     if values.dtype.is_integer():
-        if values.dtype == pl.UInt64 and (values.max() or 0) >= 2**62:  # type: ignore[operator]
-            raise SchemaError(f"'{column.name}' has whole numbers beyond 2^62; drop it or take it as nominal.")
+        _refuse_too_large(values, column, line_of)
         units = values.cast(pl.Int64).fill_null(0).to_numpy()
         return NumberColumn(column.name, "number", units, is_missing, width=width, source=column)
     floats = values.cast(pl.Float64)
@@ -208,6 +224,22 @@ def _number(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
             f"({_first_that(odd, line_of)}). Leave them empty, or drop those records."
         )
     return _in_units(floats.fill_null(0.0).to_numpy(), is_missing, column)
+
+
+def _refuse_too_large(values: pl.Series, column: Quasi, line_of: LineOf) -> None:
+    if values.dtype not in (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128):
+        return
+    too_large = ((values > LARGEST_WHOLE_NUMBER) | (values < -LARGEST_WHOLE_NUMBER)).fill_null(False)
+    if too_large.any():
+        raise SchemaError(
+            f"'{column.name}' has {int(too_large.sum()):,} whole numbers of 19 digits or more "
+            f"({_first_that(too_large, line_of)}). Take it as nominal: {column.name}:nominal, or drop it."
+        )
+
+
+def _name_of_type(values: pl.Series) -> str:
+    """What a column holds; never with the categories of a type that lists them."""
+    return type(values.dtype).__name__.lower()
 
 
 def _parse_numbers(values: pl.Series, column: Quasi, line_of: LineOf) -> tuple[pl.Series, int]:
@@ -221,6 +253,8 @@ def _parse_numbers(values: pl.Series, column: Quasi, line_of: LineOf) -> tuple[p
             f"'{column.name}' is named as a number, but {int(text.sum()):,} of {len(values):,} values are text "
             f"({_first_that(text, line_of)}). Mend them, or take the column as nominal: {column.name}:nominal."
         )
+    if values.drop_nulls().str.contains(r"^[+-]?\d+$").all():
+        _refuse_too_large(values.cast(pl.Int128, strict=False).fill_null(2**126), column, line_of)
     return numbers, 0
 
 
@@ -241,17 +275,16 @@ def _in_units(floats: NDArray[np.float64], is_missing: NDArray[np.bool_] | None,
             units = scaled.astype(np.int64)
             return NumberColumn(column.name, "number", units, is_missing, decimals=decimals, source=column)
     present = floats if is_missing is None else floats[~is_missing]
-    low, high = float(present.min()), float(present.max())
-    span = high - low if np.isfinite(high - low) and high > low else 1.0
-    grid = np.rint((floats - low) / span * 2.0**40)
+    low, high = float(present.min()) / 2, float(present.max()) / 2  # halves, whose difference is never infinite
+    span = high - low if high > low else 1.0
+    grid = np.rint((floats / 2 - low) / span * 2.0**40)
     units = np.where(is_missing, 0, grid).astype(np.int64) if is_missing is not None else grid.astype(np.int64)
     return NumberColumn(column.name, "number", units, is_missing, floats=floats, source=column)
 
 
 def _ordered(values: pl.Series, column: Ordered, line_of: LineOf) -> NumberColumn:
-    is_category = values.dtype in (pl.Enum,)
     order = column.order
-    if order is None and is_category:
+    if order is None and isinstance(values.dtype, pl.Enum):
         order = tuple(values.dtype.categories.to_list())
     texts = values.cast(pl.String)
     if order is None:
@@ -278,11 +311,9 @@ def _sorted_texts(texts: pl.Series) -> pl.Series:
 
 
 def _date(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
-    if values.dtype == pl.String:
-        dates = values.str.to_date("%Y-%m-%d", strict=False)
-        if dates.null_count() > values.null_count():
-            times = values.str.to_datetime(strict=False, time_unit="us") if values.null_count() < len(values) else dates
-            dates = dates.fill_null(times.cast(pl.Date))
+    if values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
+        values = values.cast(pl.String)
+        dates = read_times(values).cast(pl.Date)
         wrong = values.is_not_null() & dates.is_null()
         if wrong.any():
             raise SchemaError(
@@ -292,6 +323,27 @@ def _date(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
     elif values.dtype in (pl.Date, pl.Datetime):
         dates = values.cast(pl.Date)
     else:
-        raise SchemaError(f"'{column.name}' is named as a date, but the column is of type {values.dtype}.")
+        raise SchemaError(
+            f"'{column.name}' holds no dates, but is of type {_name_of_type(values)}. Take it as nominal or ordered: "
+            f"{column.name}:nominal, {column.name}:ordered."
+        )
     units = dates.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
     return NumberColumn(column.name, "date", units, _missing_mask(dates), source=column)
+
+
+def read_times(texts: pl.Series) -> pl.Series:
+    """Texts such as 2024-12-31 as dates, or with hours as date-times; those that are neither become missing.
+
+    Other forms are not guessed: nobody can tell whether 01/02/2024 is in January.
+    """
+    dates = texts.str.to_date("%Y-%m-%d", strict=False)
+    if dates.null_count() == texts.null_count():
+        return dates
+    with_hours = texts.str.replace("T", " ", literal=True).str.strip_suffix("Z")
+    moments = dates.cast(pl.Datetime("us"))
+    for form in ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S%.f%:z"):
+        read = with_hours.str.to_datetime(form, strict=False, time_unit="us")
+        moments = moments.fill_null(read.dt.replace_time_zone(None) if read.dtype.time_zone else read)  # type: ignore[attr-defined]
+        if moments.null_count() == texts.null_count():
+            break
+    return moments

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
 
 from shoal.errors import InputError
+
+PLAIN = (str, int, float, Decimal, date, datetime, time)
+UNREADABLE = (ValueError, TypeError, OverflowError, NotImplementedError, pl.exceptions.PolarsError)
+"""What frame libraries raise for columns that they cannot hand over; their messages may show values."""
 
 
 def to_polars(frame: Any) -> tuple[pl.DataFrame, str]:
@@ -24,15 +31,66 @@ def to_polars(frame: Any) -> tuple[pl.DataFrame, str]:
             f"A pandas, polars or pyarrow frame is expected, got {type(frame).__name__}. "
             "To read a file, use shoal.read_files or the command line."
         ) from None
-    except ValueError as error:
-        raise InputError(f"The frame cannot be read: {error}") from None
+    except ValueError:  # narwhals' word for column names that occur twice
+        _refuse_names_twice(getattr(frame, "column_names", frame.columns))
+        raise InputError("The frame cannot be read: narwhals refuses it.") from None
     kind = str(wrapped.implementation.value)
-    names = wrapped.columns
-    if len(set(names)) < len(names):
-        raise InputError(f"{len(names) - len(set(names))} column names occur more than once.")
+    _refuse_names_twice(wrapped.columns)
     if kind == "pandas":
-        return pl.from_pandas(frame, include_index=False), kind
-    return wrapped.to_polars(), kind
+        return _from_pandas(frame), kind
+    try:
+        return wrapped.to_polars(), kind
+    except UNREADABLE:
+        raise InputError(f"The {kind} frame has columns of a type that cannot be read.") from None
+
+
+def _refuse_names_twice(columns: Iterable[object]) -> None:
+    names = [str(name) for name in columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{len(twice)} column names occur more than once: {', '.join(twice)}. Rename or drop them.")
+
+
+def _from_pandas(frame: Any) -> pl.DataFrame:
+    """A pandas frame without its index; an object column of several types becomes text, as it stands in a file."""
+    try:
+        whole = pl.from_pandas(frame, include_index=False)
+        return whole.with_columns(**_in_their_order(frame, whole))
+    except ImportError:
+        raise InputError("Reading a pandas frame needs pyarrow: pip install pyarrow.") from None
+    except UNREADABLE:
+        pass
+    columns, unreadable = [], []
+    for name in frame.columns:
+        try:
+            columns.append(pl.from_pandas(frame[name]).alias(str(name)))
+        except UNREADABLE:
+            texts = _as_texts(frame[name])
+            columns.append(pl.Series(str(name), texts or [], dtype=pl.String))
+            unreadable += [str(name)] if texts is None else []
+    if unreadable:
+        raise InputError(f"Columns of a type that cannot be read: {', '.join(unreadable)}. Drop them or make them text.")
+    whole = pl.DataFrame(columns)
+    return whole.with_columns(**_in_their_order(frame, whole))
+
+
+def _in_their_order(frame: Any, whole: pl.DataFrame) -> dict[str, pl.Series]:
+    """The columns whose categories pandas keeps in an order of their own, with that order."""
+    ordered = {}
+    for name in frame.columns:
+        categories = getattr(getattr(frame[name], "cat", None), "categories", None)
+        if categories is not None and frame[name].cat.ordered and whole[str(name)].dtype == pl.Categorical:
+            ordered[str(name)] = whole[str(name)].cast(pl.Enum([str(category) for category in categories]))
+    return ordered
+
+
+def _as_texts(values: Any) -> list[str | None] | None:
+    """Values of several plain types as texts, or None where there are others."""
+    missing = values.isna().tolist()
+    plain = [None if is_missing else value for value, is_missing in zip(values.tolist(), missing, strict=True)]
+    if not all(value is None or isinstance(value, PLAIN) for value in plain):
+        return None
+    return [None if value is None else str(value) for value in plain]
 
 
 def like_the_given(frame: pl.DataFrame, kind: str) -> Any:

@@ -80,7 +80,9 @@ class Observation:
     def persons_alone(self, is_alone: NDArray[np.bool_]) -> int:
         """How many different persons the groups marked as having one person only have."""
         starts = counting.start_of_code(self.group_of_record, self.n_groups)[:-1]
-        return len(np.unique(self.person_of_record[self.by_group[starts[is_alone]]]))
+        is_one_of_them = np.zeros(self.n_persons, np.bool_)
+        is_one_of_them[self.person_of_record[self.by_group[starts[is_alone]]]] = True
+        return int(is_one_of_them.sum())
 
     def _by_value(self, column: CategoryColumn) -> Codes:
         return counting.order_by_code(column.codes, column.n_codes, self._by_person)
@@ -118,10 +120,15 @@ class Observation:
 def _number_persons(persons: pl.Series) -> tuple[Codes, int]:
     """Number persons in any order, which is all that counting asks for, and quicker than sorting their names."""
     if persons.dtype == pl.String:
-        codes = persons.cast(pl.Categorical(pl.Categories.random("shoal"))).to_physical().cast(pl.Int32)
-        return codes.to_numpy(), int(codes.max()) + 1  # type: ignore[arg-type]
-    codes_of_sorted, distinct = code_values(persons)
-    return codes_of_sorted, len(distinct)
+        lengths = persons.str.len_bytes()
+        if lengths.min() == lengths.max() == 8:  # as our pseudonyms are
+            words = persons.cast(pl.Binary).bin.reinterpret(dtype=pl.Int64, endianness="little")
+            codes, distinct_words = counting.number_distinct(words.to_numpy())
+            return codes, len(distinct_words)
+        numbers = persons.cast(pl.Categorical(pl.Categories.random("shoal"))).to_physical().cast(pl.Int32)
+        return numbers.to_numpy(), int(numbers.max()) + 1  # type: ignore[arg-type]
+    codes, distinct = code_values(persons)
+    return codes, len(distinct)
 
 
 def number_alike(columns: list[tuple[Codes, int]]) -> tuple[Codes, int]:
@@ -130,9 +137,9 @@ def number_alike(columns: list[tuple[Codes, int]]) -> tuple[Codes, int]:
     n_numbers = columns[0][1]
     for codes, n_codes in columns[1:]:
         if n_numbers * n_codes > 2**62:
-            compact, n_numbers = counting.number_distinct(numbers)
-            numbers = compact.astype(np.int64)
+            compact, distinct = counting.number_distinct(numbers)
+            numbers, n_numbers = compact.astype(np.int64), len(distinct)
         numbers = numbers * n_codes + codes
         n_numbers *= n_codes
-    alike, n_alike = counting.number_distinct(numbers)
-    return alike, int(n_alike)
+    alike, distinct = counting.number_distinct(numbers)
+    return alike, len(distinct)

@@ -15,11 +15,20 @@ TIME_CHOICES = ("sequence", "shift")
 
 @dataclass(frozen=True)
 class Quasi:
-    """A quasi-identifier whose kind is taken from the data: a number where every value is one, else nominal."""
+    """A quasi-identifier whose kind is taken from the data: a number where every value is one, nominal where none is."""
 
     name: str
     hierarchy: Hierarchy | None = None
     kind: ClassVar[str] = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", str(self.name))
+        hierarchy: object = self.hierarchy
+        if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
+            raise SchemaError(
+                f"The hierarchy of '{self.name}' must be a Hierarchy, not {type(hierarchy).__name__}. Make one with "
+                "Hierarchy.read_arx_csv, .of_intervals, .of_prefixes, .of_icd or .from_rows."
+            )
 
 
 @dataclass(frozen=True)
@@ -44,8 +53,15 @@ class Ordered(Quasi):
     kind: ClassVar[str] = "ordered"
 
     def __post_init__(self) -> None:
-        if self.order is not None:
-            object.__setattr__(self, "order", tuple(str(value) for value in self.order))
+        super().__post_init__()
+        if self.order is None:
+            return
+        if isinstance(self.order, str):
+            raise SchemaError(f"The order of '{self.name}' must be a list of categories, not one text.")
+        order = tuple(str(value) for value in self.order)
+        if len(set(order)) < len(order):
+            raise SchemaError(f"The order of '{self.name}' names {len(order) - len(set(order)):,} categories twice.")
+        object.__setattr__(self, "order", order)
 
 
 @dataclass(frozen=True)
@@ -100,12 +116,16 @@ class Schema:
 
     def __post_init__(self) -> None:
         for role in ("quasi", "sensitive", "kept", "dropped"):
-            if isinstance(getattr(self, role), str):
-                raise SchemaError(f"'{role}' must be a list of columns, not one text.")
+            named_columns = getattr(self, role)
+            if isinstance(named_columns, str | Quasi) or not isinstance(named_columns, Iterable):
+                raise SchemaError(f"'{role}' must be a list of columns, not one {type(named_columns).__name__}.")
         named = tuple(column if isinstance(column, Quasi) else Quasi(str(column)) for column in self.quasi)
         object.__setattr__(self, "quasi", named)
         for role in ("sensitive", "kept", "dropped"):
-            object.__setattr__(self, role, tuple(getattr(self, role)))
+            object.__setattr__(self, role, tuple(_name_in(role, column) for column in getattr(self, role)))
+        for role in ("person", "time"):
+            if getattr(self, role) is not None:
+                object.__setattr__(self, role, _name_in(role, getattr(self, role)))
         if not named:
             raise SchemaError("The schema names no quasi-identifier. Name what an adversary may know of a person.")
         if self.missing not in MISSING_CHOICES:
@@ -132,7 +152,7 @@ class Schema:
         named += [(self.time, "time")] if self.time is not None else []
         named += [(name, "kept") for name in self.kept]
         named += [(name, "dropped") for name in self.dropped]
-        return named  # type: ignore[return-value]
+        return named
 
     def published(self) -> set[str]:
         """The columns that a release has."""
@@ -167,3 +187,10 @@ class Schema:
             seen.setdefault(name, role)
         if twice:
             raise SchemaError(f"A column can have one role only: {'; '.join(twice)}.")
+
+
+def _name_in(role: str, column: object) -> str:
+    """The name of a column; kinds and hierarchies go with quasi-identifiers only."""
+    if isinstance(column, Quasi) or (isinstance(column, Iterable) and not isinstance(column, str)):
+        raise SchemaError(f"A column named as {role} is named by its name, not by a {type(column).__name__}.")
+    return str(column)

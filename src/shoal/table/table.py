@@ -44,8 +44,8 @@ class Table:
         schema.check_against(records.columns)
         if not len(records):
             raise InputError("The table has no records.")
-        _refuse_nested(records)
-        _refuse_missing_persons(records, schema, line_of)
+        refuse_unpublishable(records, schema)
+        refuse_missing_persons(records, schema, line_of)
         records, notes, line_of = _without_missing(records, schema, line_of)
         person_of_record, n_persons = _persons(records, schema)
         quasi = {column.name: quasi_column(records[column.name], column, line_of) for column in schema.columns}
@@ -79,18 +79,29 @@ class Table:
         return replace(smaller, suppressed_persons=self.suppressed_persons + int(leave_out.sum()))
 
 
-def _refuse_nested(records: pl.DataFrame) -> None:
-    nested = [name for name, dtype in records.schema.items() if dtype.is_nested()]
-    if nested:
-        raise InputError(f"Columns of lists or structures cannot be published: {', '.join(nested)}.")
+def refuse_unpublishable(records: pl.DataFrame, schema: Schema) -> None:
+    """Refuse columns of lists, structures, bytes or Python objects, which neither compare nor print as values do."""
+    published = schema.published()
+    odd = [f"'{name}'" for name, dtype in records.schema.items() if name in published and not _is_plain(dtype)]
+    if odd:
+        raise InputError(
+            f"Columns of lists, structures, bytes or objects cannot be published: {', '.join(odd)}. "
+            "Make them text or numbers, or drop them."
+        )
 
 
-def _refuse_missing_persons(records: pl.DataFrame, schema: Schema, line_of: LineOf) -> None:
+def _is_plain(dtype: pl.DataType) -> bool:
+    others = (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Null)
+    return dtype.is_numeric() or dtype.is_temporal() or dtype in others
+
+
+def refuse_missing_persons(records: pl.DataFrame, schema: Schema, line_of: LineOf) -> None:
+    """Refuse records that do not say whose they are."""
     if schema.person is None:
         return
     persons = records[schema.person]
     missing = persons.is_null()
-    if persons.dtype in (pl.Float32, pl.Float64):
+    if persons.dtype.is_float():
         missing |= persons.is_nan().fill_null(False)
     if missing.any():
         record = missing.arg_max()
