@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -25,3 +26,36 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if is_skip and os.environ.get("CI") == "true" and item.get_closest_marker("data") is None:
         report.outcome = "failed"
         report.longrepr = f"Skipped, which CI does not allow: {report.longrepr[2]}"
+
+
+@pytest.fixture
+def clinics() -> pl.DataFrame:
+    """The 19 records of eight persons from the worked example of Kartal and Li (2020)."""
+    from shoal.demo import clinics as example
+
+    return example.clinics()
+
+
+@pytest.fixture
+def visits() -> pl.DataFrame:
+    """Ten visits of six persons; the second moved from north to south, and one city is missing.
+
+    As one group: squared counts 4 + 4 + 1 + 4 + 1 + 4 = 18, so g = 1 - 18/100 = 0.82; the heaviest have 2 of the 10
+    records; four of the six persons have had flu, so h = 2/3.
+    """
+    return pl.DataFrame(
+        [
+            ("p1", 30, "north", "flu"),
+            ("p1", 31, "north", "cold"),
+            ("p2", 32, "north", "asthma"),
+            ("p2", 33, "south", "flu"),
+            ("p3", 40, "south", "cold"),
+            ("p4", 41, "south", "flu"),
+            ("p4", 41, "south", "asthma"),
+            ("p5", 60, "west", "cold"),
+            ("p6", 62, "west", "flu"),
+            ("p6", 62, None, "flu"),
+        ],
+        schema=["person", "age", "city", "disease"],
+        orient="row",
+    )

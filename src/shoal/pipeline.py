@@ -28,7 +28,7 @@ from shoal.table.columns import LineOf
 from shoal.table.frames import to_polars
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
-from shoal.table.table import Table
+from shoal.table.table import Table, refuse_missing_persons, refuse_unpublishable
 
 NEARLY_IDENTIFIES = 0.5
 """A kept column is warned about where more than this share of persons has a value of it for themselves."""
@@ -40,9 +40,10 @@ def assess(frame: Any, schema: Schema, models: Sequence[Model] = (), *, line_of:
     With models, the verdict says which of them the table meets already. Nothing is refused for failing a model.
     """
     started = time.perf_counter()
+    _check(schema, models)
     table = Table.from_frame(frame, schema, line_of=line_of)
     risk, verdict = _look(table.frame, schema, models, checked_from=TABLE)
-    return Assessment(risk, verdict, time.perf_counter() - started)
+    return Assessment(risk, verdict, time.perf_counter() - started, table.notes)
 
 
 def protect(
@@ -89,6 +90,7 @@ def protect(
     """
     started = time.perf_counter()
     chosen_method, chosen_mask = _choose(method, mask, options)
+    _check(schema, models)
     if not models:
         raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
     seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
@@ -131,6 +133,7 @@ def verify(frame: Any, schema: Schema, models: Sequence[Model]) -> Assessment:
     does not hold. A table that breaks a model is answered, not refused.
     """
     started = time.perf_counter()
+    _check(schema, models)
     records, _ = to_polars(frame)
     absent = [name for name in schema.published() if name not in records.columns]
     if absent:
@@ -140,22 +143,18 @@ def verify(frame: Any, schema: Schema, models: Sequence[Model]) -> Assessment:
         )
     if not len(records):
         raise InputError("The published table has no records.")
-    if schema.person is not None and records[schema.person].null_count():
-        raise SchemaError(
-            f"The person column '{schema.person}' is missing in {records[schema.person].null_count():,} records."
-        )
-    risk, verdict = _look(records, schema, models, checked_from=PUBLISHED_TABLE, published=True)
+    refuse_unpublishable(records, schema)
+    refuse_missing_persons(records, schema, lambda record: None)
+    risk, verdict = _look(records, schema, models, checked_from=PUBLISHED_TABLE)
     return Assessment(risk, verdict, time.perf_counter() - started)
 
 
-def _look(
-    frame: pl.DataFrame, schema: Schema, models: Sequence[Model], *, checked_from: str, published: bool = False
-) -> tuple[Risk, Verdict]:
+def _look(frame: pl.DataFrame, schema: Schema, models: Sequence[Model], *, checked_from: str) -> tuple[Risk, Verdict]:
     """Count what a table shows: its risk and the verdict of the models."""
     seen = Observation.of_frame(frame, schema)
     needs = NEEDS.union(*(model.needs for model in models))
     counts = seen.counts(needs)
-    problems = _problems(frame, schema, seen) if published or checked_from == PUBLISHED_TABLE else []
+    problems = _problems(frame, schema, seen) if checked_from == PUBLISHED_TABLE else []
     return measure_risk(seen, counts), judge(models, counts, checked_from=checked_from, problems=problems)
 
 
@@ -180,6 +179,17 @@ def _why_not(verdict: Verdict) -> str:
         if not model.holds
     ]
     return " ".join([*broken, *verdict.problems, "Nothing was written."])
+
+
+def _check(schema: object, models: object) -> None:
+    """Refuse what is no schema and what is no list of models, before anything is read."""
+    if not isinstance(schema, Schema):
+        raise SchemaError(f"A shoal.Schema is expected, got {type(schema).__name__}.")
+    if not isinstance(models, Sequence):
+        raise ParameterError(f"Models are given as a list, such as [GBalance(g=0.8)], not as {type(models).__name__}.")
+    for model in models:
+        if not isinstance(model, Model) or isinstance(model, type):
+            raise ParameterError(f"A list of models is expected, but it holds a {type(model).__name__}.")
 
 
 def _choose(method: str | Method, mask: str | Mask, options: Mapping[str, Any]) -> tuple[Method, Mask]:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.masking.publish import Published
+from shoal.masking.ranges import lone_extremes
 from shoal.measuring.risk import Risk
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
+from shoal.table.columns import NumberColumn
 from shoal.table.frames import like_the_given
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -32,6 +34,8 @@ class Assessment:
     risk: Risk
     verdict: Verdict
     seconds: float
+    notes: tuple[str, ...] = ()
+    """What was left out of the count, in plain sentences."""
 
     def __getattr__(self, name: str) -> Any:
         """The risk measures are attributes of the assessment too: `assessment.max_gidr`."""
@@ -51,7 +55,8 @@ class Assessment:
 
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract."""
-        return {**asdict(self.risk), "seconds": self.seconds, "verdict": self.verdict.to_dict()}
+        answer = {**asdict(self.risk), "seconds": self.seconds, "verdict": self.verdict.to_dict()}
+        return {**answer, "notes": list(self.notes)} if self.notes else answer
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,19 @@ class Release:
         frame = pl.DataFrame({"group": self.published.group_of_record})
         return like_the_given(frame, self.table.kind_of_frame)
 
+    @cached_property
+    def lone_extremes(self) -> dict[str, int]:
+        """For each quasi-identifier shown as ranges, how many of its two extremes only one person has.
+
+        Range ends are real values, so such an extreme is that person's own value; the option `code_extremes` of the
+        mask "range" hides it.
+        """
+        return {
+            name: lone_extremes(column, self.table)
+            for name, column in self.table.quasi.items()
+            if isinstance(column, NumberColumn) and (column.source is None or column.source.hierarchy is None)
+        }
+
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract; those of the input stand under "before"."""
         before = None if self.before is None else {**asdict(self.before), "ane": 0.0}
@@ -93,6 +111,7 @@ class Release:
             **asdict(self.utility),
             "seconds": self.seconds,
             "suppressed_persons": self.table.suppressed_persons,
+            "lone_extremes": self.lone_extremes,
             "notes": list(self.notes),
             "verdict": self.verdict.to_dict(),
             "before": before,

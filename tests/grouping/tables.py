@@ -33,6 +33,11 @@ class Small:
     attributes: list[Attribute]
     has_person_column: bool = True
 
+    @classmethod
+    def of(cls, frame: pl.DataFrame, attributes: list[Attribute]) -> Small:
+        """A frame with a column `person`, quasi-identifiers, and a column `disease`."""
+        return cls([(row["person"], row, row[SENSITIVE]) for row in frame.to_dicts()], attributes)
+
     @property
     def schema(self) -> Schema:
         return Schema(

@@ -83,6 +83,7 @@ def protect(
             max_suppressed=policy.budget.max_suppressed,
             max_records=policy.budget.max_records,
             progress=progress,
+            measure_input=as_json or not no_report,
             line_of=reading.line_of_record,
             **policy.options,
         )
@@ -121,7 +122,8 @@ def show_release(screen: Console, answer: dict[str, Any], folder: str) -> None:
     """Before and after, the verdict, and where everything is."""
     from shoal.cli import output as say
 
-    screen.print(say.measures_table({"before": answer.get("before") or {}, "after": answer}))
+    before = {"before": answer["before"]} if answer.get("before") else {}
+    screen.print(say.measures_table({**before, "after": answer}))
     screen.print(say.verdict_table(answer["verdict"]))
     for line in what_leaves(Path(folder)):
         screen.print(line, markup=False, overflow="fold")

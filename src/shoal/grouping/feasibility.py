@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
+import numpy as np
+
 from shoal.errors import CannotSatisfyError
+from shoal.kernels.counting import spread_of_person_parts
 from shoal.models.contract import Model, worst_of
-from shoal.models.counts import GroupCounts
+from shoal.models.counts import VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.table.columns import CategoryColumn
 from shoal.table.observe import Observation
 from shoal.table.table import Table
 
@@ -17,7 +21,30 @@ DIGITS = Decimal("0.0001")
 def counts_of_whole(table: Table, models: Sequence[Model]) -> GroupCounts:
     """The counts of the whole table as one group."""
     needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
-    return Observation.of_whole(table).counts(needs)
+    if needs & VALUE_TABLES:
+        return Observation.of_whole(table).counts(needs)
+    everyone = np.arange(table.n_persons, dtype=np.int32)
+    spread = spread_of_person_parts(everyone, np.array([0, table.n_persons]), table.records_of_person)
+    persons, records, squared, most, logs = spread
+    values = {}
+    if needs & VALUE_SUMMARIES:
+        values = {name: _summaries(table, column) for name, column in table.sensitive.items()}
+    return GroupCounts(
+        persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs, values=values
+    )
+
+
+def _summaries(table: Table, column: CategoryColumn) -> ValueCounts:
+    _, value, _ = table.values_of_persons(column)
+    persons = np.bincount(value, minlength=column.n_codes).astype(np.int64)
+    records = np.bincount(column.codes, minlength=column.n_codes).astype(np.int64)
+    summaries = {
+        "most_persons_of_value": persons.max(keepdims=True),
+        "most_records_of_value": records.max(keepdims=True),
+        "distinct_values": np.array([np.count_nonzero(records)]),
+        "person_values": np.array([len(value)]),
+    }
+    return ValueCounts(records_in_table=records, persons_in_table=persons, summaries=summaries)
 
 
 def refuse_impossible(table: Table, models: Sequence[Model]) -> None:

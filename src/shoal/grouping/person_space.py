@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import counting, points, trees
+from shoal.kernels import points, trees
 from shoal.kernels.trees import SEVERAL, Orders, Persons, Segments
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import Table
@@ -99,7 +99,7 @@ def person_space(
     if one_record_a_person:
         mass //= table.records_of_person[:, None]
         within[:] = 0
-    pairs = [_pairs_of_persons(column.codes, column.n_codes, table) for column in nominal]
+    pairs = [table.values_of_persons(column) for column in nominal]
     if one_record_a_person:
         pairs = [_most_frequent(*pair) for pair in pairs]
     persons = _persons(records, mass, within, pairs)
@@ -118,7 +118,7 @@ def person_space(
     orders.append(_numeric_order(-records.astype(np.float64), None))
     ends = np.cumsum([len(order.person) for order in orders])[:, None]
     sensitive = table.sensitive if with_values else {}
-    value_pairs = {name: _pairs_of_persons(column.codes, column.n_codes, table) for name, column in sensitive.items()}
+    value_pairs = {name: table.values_of_persons(column) for name, column in sensitive.items()}
     return PersonSpace(
         persons=persons,
         orders=Orders(*(np.concatenate(parts) for parts in zip(*orders, strict=True))),
@@ -135,7 +135,7 @@ def person_space(
 def _place(
     column: NumberColumn, table: Table, grid: int, *, with_variance: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """The person's mean, mass on the grid, and squares around the own mean scaled to [0, 1]."""
+    """The person's mean above the lowest unit, mass on the grid, and squares around the own mean scaled to [0, 1]."""
     units = column.units_with_missing()
     low, high = column.extent
     lowest = int(units.min())
@@ -151,22 +151,6 @@ def _place(
         squares = points.squares_of_persons(units, person, n_persons, lowest, steps_a_unit)
         within = np.maximum(squares - np.asarray(mass, np.float64) ** 2 / count, 0.0) / float(grid) ** 2
     return sums / count, mass, within
-
-
-def _pairs_of_persons(
-    codes: NDArray[np.int32], n_codes: int, table: Table
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Which values each person has, ascending, and in how many records: starts, values, records."""
-    only = counting.code_of_person(codes, table.person_of_record, table.n_persons)
-    if only.min() >= 0:
-        return np.arange(table.n_persons + 1), only, table.records_of_person
-    everything = np.arange(table.n_records, dtype=np.int32)
-    by_value = counting.order_by_code(codes, n_codes, everything)
-    order = counting.order_by_code(table.person_of_record, table.n_persons, by_value)
-    start, value, records, _ = counting.values_of_groups(
-        order, table.person_of_record, codes, table.person_of_record, table.n_persons
-    )
-    return start, value, records
 
 
 def _most_frequent(

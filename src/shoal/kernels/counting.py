@@ -84,27 +84,29 @@ def spread_of_groups(order, group_of_record, person_of_record, n_groups):
 
     `order` has the records sorted by group, and by person inside a group.
     """
+    group_at, person_at = group_of_record[order], person_of_record[order]
     persons = np.zeros(n_groups, dtype=np.int64)
     records = np.zeros(n_groups, dtype=np.int64)
     squared = np.zeros(n_groups, dtype=np.int64)
     most = np.zeros(n_groups, dtype=np.int64)
     logs = np.zeros(n_groups, dtype=np.float64)
-    n = len(order)
-    i = 0
-    while i < n:
-        group = group_of_record[order[i]]
-        person = person_of_record[order[i]]
-        count = 0
-        while i < n and group_of_record[order[i]] == group and person_of_record[order[i]] == person:
-            count += 1
-            i += 1
+    at = 0
+    while at < len(order):
+        group, person, first = group_at[at], person_at[at], at
+        while at < len(order) and group_at[at] == group and person_at[at] == person:
+            at += 1
+        count = at - first
         persons[group] += 1
         records[group] += count
         squared[group] += count * count
         logs[group] += count * np.log2(count)
-        if count > most[group]:
-            most[group] = count
+        most[group] = max(most[group], count)
     return persons, records, squared, most, logs
+
+
+@njit(cache=True, nogil=True)
+def _is_new(at, group_at, value_at):
+    return at == 0 or group_at[at] != group_at[at - 1] or value_at[at] != value_at[at - 1]
 
 
 @njit(cache=True, nogil=True)
@@ -113,28 +115,23 @@ def values_of_groups(order, group_of_record, value_of_record, person_of_record, 
 
     `order` has the records sorted by group, then value, then person.
     """
-    n = len(order)
+    group_at, value_at, person_at = group_of_record[order], value_of_record[order], person_of_record[order]
     n_entries = 0
-    for i in range(n):
-        new_group = i == 0 or group_of_record[order[i]] != group_of_record[order[i - 1]]
-        if new_group or value_of_record[order[i]] != value_of_record[order[i - 1]]:
-            n_entries += 1
+    for at in range(len(order)):
+        n_entries += _is_new(at, group_at, value_at)
     start = np.zeros(n_groups + 1, dtype=np.int64)
     values = np.empty(n_entries, dtype=np.int64)
     records = np.zeros(n_entries, dtype=np.int64)
     persons = np.zeros(n_entries, dtype=np.int64)
     entry = -1
-    for i in range(n):
-        record = order[i]
-        new_value = i == 0 or group_of_record[record] != group_of_record[order[i - 1]]
-        new_value = new_value or value_of_record[record] != value_of_record[order[i - 1]]
-        if new_value:
+    for at in range(len(order)):
+        is_new = _is_new(at, group_at, value_at)
+        if is_new:
             entry += 1
-            values[entry] = value_of_record[record]
-            start[group_of_record[record] + 1] += 1
+            values[entry] = value_at[at]
+            start[group_at[at] + 1] += 1
         records[entry] += 1
-        if new_value or person_of_record[record] != person_of_record[order[i - 1]]:
-            persons[entry] += 1
+        persons[entry] += is_new or person_at[at] != person_at[at - 1]
     for group in range(n_groups):
         start[group + 1] += start[group]
     return start, values, records, persons
@@ -143,22 +140,17 @@ def values_of_groups(order, group_of_record, value_of_record, person_of_record, 
 @njit(cache=True, nogil=True)
 def pairs_of_groups(order, group_of_record, value_of_record, person_of_record, n_groups):
     """For every group its different (person, value) pairs: starts, persons, values. `order` as in values_of_groups."""
-    n = len(order)
+    group_at, value_at, person_at = group_of_record[order], value_of_record[order], person_of_record[order]
     start = np.zeros(n_groups + 1, dtype=np.int64)
-    persons = np.empty(n, dtype=np.int64)
-    values = np.empty(n, dtype=np.int64)
+    persons = np.empty(len(order), dtype=np.int64)
+    values = np.empty(len(order), dtype=np.int64)
     n_pairs = 0
-    for i in range(n):
-        record = order[i]
-        if i > 0:
-            last = order[i - 1]
-            same = group_of_record[record] == group_of_record[last]
-            same = same and value_of_record[record] == value_of_record[last]
-            if same and person_of_record[record] == person_of_record[last]:
-                continue
-        persons[n_pairs] = person_of_record[record]
-        values[n_pairs] = value_of_record[record]
-        start[group_of_record[record] + 1] += 1
+    for at in range(len(order)):
+        if not _is_new(at, group_at, value_at) and person_at[at] == person_at[at - 1]:
+            continue
+        persons[n_pairs] = person_at[at]
+        values[n_pairs] = value_at[at]
+        start[group_at[at] + 1] += 1
         n_pairs += 1
     for group in range(n_groups):
         start[group + 1] += start[group]

@@ -7,11 +7,11 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def errors_of_persons(units, group_of_record, n_groups, person_of_record, records_of_person, span):
+def errors_of_persons(units, group_of_record, n_groups, weight_of_record, span):
     """How far records are from the mean of their group.
 
-    Gives the mean over persons of the mean over their records of |unit - group mean| / span, the sum of squares of the
-    same, and the sum of squares around the mean of all records.
+    Gives the sum over records of weight * |unit - group mean| / span, the sum of squares of the distance, and the sum of
+    squares of the distance to the mean of all records.
     """
     sums = np.zeros(n_groups, np.float64)
     sizes = np.zeros(n_groups, np.int64)
@@ -27,16 +27,16 @@ def errors_of_persons(units, group_of_record, n_groups, person_of_record, record
     squares_of_all = 0.0
     for i in range(len(units)):
         away = abs(units[i] - sums[group_of_record[i]]) / span
-        total += away / records_of_person[person_of_record[i]]
+        total += away * weight_of_record[i]
         squares += away * away
         away = (units[i] - mean_of_all) / span
         squares_of_all += away * away
-    return total / len(records_of_person), squares, squares_of_all
+    return total, squares, squares_of_all
 
 
 @njit(cache=True, nogil=True)
-def differences_of_persons(codes, group_of_record, start, codes_of_group, differs, person_of_record, records_of_person):
-    """The mean over persons of the mean over their records of the share of the group's records that differ.
+def differences_of_persons(codes, group_of_record, start, codes_of_group, differs, weight_of_record):
+    """The sum over records of weight * the share of the group's records that differ.
 
     Entries start[g]:start[g + 1] of `codes_of_group` (ascending) and `differs` belong to group g.
     """
@@ -49,5 +49,5 @@ def differences_of_persons(codes, group_of_record, start, codes_of_group, differ
                 low = middle
             else:
                 high = middle
-        total += differs[low] / records_of_person[person_of_record[i]]
-    return total / len(records_of_person)
+        total += differs[low] * weight_of_record[i]
+    return total

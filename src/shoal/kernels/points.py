@@ -8,12 +8,13 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def sums_of_persons(units, person_of_record, n_persons, lowest, steps_a_unit):
-    """For each person the sum of units, and the sum of grid steps above the lowest unit."""
+    """For each person the sum of units, and the sum of grid steps, both counted from the lowest unit."""
     sums = np.zeros((n_persons, 2), np.int64)
     for i in range(len(units)):
         person = person_of_record[i]
-        sums[person, 0] += units[i]
-        sums[person, 1] += np.int64(np.rint((units[i] - lowest) * steps_a_unit))
+        above = units[i] - lowest
+        sums[person, 0] += above
+        sums[person, 1] += np.int64(np.rint(above * steps_a_unit))
     return sums[:, 0], sums[:, 1]
 
 

@@ -46,13 +46,17 @@ class GroupedRecords:
         low[nothing] = high[nothing] = column.extent[0]
         return low, high, n_missing
 
-    def sums(self, column: NumberColumn) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The sum of units (or floats) of each group and how many records have one."""
-        values = column.floats if column.floats is not None else column.units.astype(np.float64)
-        present = np.ones(len(values)) if column.is_missing is None else (~column.is_missing).astype(np.float64)
-        sums = np.bincount(self.group_of_record, weights=values * present, minlength=self.n_groups)
-        counts = np.bincount(self.group_of_record, weights=present, minlength=self.n_groups)
-        return sums.astype(np.float64), counts.astype(np.int64)
+    def means(self, column: NumberColumn) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The mean of units (or floats) of each group, 0 where there is none, and how many records have one."""
+        present = np.ones(len(column.units)) if column.is_missing is None else (~column.is_missing).astype(np.float64)
+        counts = np.bincount(self.group_of_record, weights=present, minlength=self.n_groups).astype(np.int64)
+        sizes = np.maximum(counts, 1)
+        if column.floats is not None:  # each divided first, since sums of floats may exceed every float
+            shares = column.floats * present / sizes[self.group_of_record]
+            means = np.bincount(self.group_of_record, weights=shares, minlength=self.n_groups)
+            return means.astype(np.float64), counts
+        sums = np.bincount(self.group_of_record, weights=column.units * present, minlength=self.n_groups)
+        return sums / sizes, counts
 
     def categories(self, column: CategoryColumn) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The categories of each group, ascending, and how many records have them: starts, codes, records."""

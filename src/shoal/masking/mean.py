@@ -32,9 +32,8 @@ class Mean:
         """What each group shows of a quasi-identifier."""
         if isinstance(column, CategoryColumn):
             return _most_frequent(column, records)
-        sums, counts = records.sums(column)
-        means = pl.Series(sums / np.maximum(counts, 1))
-        shown = self._shown(column, means)
+        means, counts = records.means(column)
+        shown = self._shown(column, pl.Series(means))
         return pl.select(pl.when(pl.Series(counts > 0)).then(shown)).to_series()
 
     def _shown(self, column: NumberColumn, means: pl.Series) -> pl.Series:

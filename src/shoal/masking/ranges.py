@@ -54,7 +54,8 @@ class Ranges:
     def _ranges(self, column: NumberColumn, records: GroupedRecords, table: Table) -> pl.Series:
         low, high, n_missing = _ends(column, records)
         low_texts, high_texts = _texts(column, low), _texts(column, high)
-        spaced = column.kind != "number" or bool(low_texts.str.contains("-", literal=True).any())
+        has_dash = low_texts.str.contains("-", literal=True) | high_texts.str.contains("-", literal=True)
+        spaced = column.kind != "number" or bool(has_dash.any())
         labels = between(low_texts, high_texts, spaced=spaced)
         lowest, highest = column.extent
         if column.categories and lowest == 0 and highest == len(column.categories) - 1:
@@ -155,7 +156,7 @@ def _ancestors(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecord
     if isinstance(column, CategoryColumn):
         texts = column.categories.cast(pl.String).to_list()
         present = column.codes < len(column.categories)
-        codes = column.codes[present]
+        codes: NDArray[np.signedinteger] = column.codes[present]
     else:
         present = _present(column)
         values = column.units if column.floats is None else column.floats

@@ -48,9 +48,10 @@ class Utility:
 def measure_utility(table: Table, grouping: Grouping) -> Utility:
     """What a grouping of a table loses; O(records x quasi-identifiers)."""
     records = GroupedRecords.of(table, grouping)
+    weight_of_record = (1.0 / (table.records_of_person * float(table.n_persons)))[table.person_of_record]
     errors, covered, inside, total = {}, [], 0.0, 0.0
     for name, column in table.quasi.items():
-        loss = _loss(column, records, table)
+        loss = _loss(column, records, weight_of_record)
         errors[name] = loss.error
         covered.append(loss.covered)
         inside += loss.inside
@@ -74,43 +75,41 @@ class _Loss:
     total: float
 
 
-def _loss(column: QuasiColumn, records: GroupedRecords, table: Table) -> _Loss:
+def _loss(column: QuasiColumn, records: GroupedRecords, weight_of_record: NDArray[np.float64]) -> _Loss:
     if isinstance(column, CategoryColumn):
-        return _nominal_loss(column, records, table)
-    return _number_loss(column, records, table)
+        return _nominal_loss(column, records, weight_of_record)
+    return _number_loss(column, records, weight_of_record)
 
 
-def _number_loss(column: NumberColumn, records: GroupedRecords, table: Table) -> _Loss:
+def _number_loss(column: NumberColumn, records: GroupedRecords, weight_of_record: NDArray[np.float64]) -> _Loss:
     units = column.units_with_missing()
     low, high = column.extent
     span = float(max(high - low, 1))
     error, inside, total = distances.errors_of_persons(
-        units, records.group_of_record, records.n_groups, table.person_of_record, table.records_of_person, span
+        units, records.group_of_record, records.n_groups, weight_of_record, span
     )
     lowest, highest, n_missing = records.extremes(column)
     width = (highest - lowest) / span
     width[(n_missing > 0) & (n_missing < records.n_records)] = 1.0
-    covered = float((width * records.n_records).sum() / table.n_records)
+    covered = float((width * records.n_records).sum() / len(weight_of_record))
     return _Loss(error, covered, inside, total)
 
 
-def _nominal_loss(column: CategoryColumn, records: GroupedRecords, table: Table) -> _Loss:
+def _nominal_loss(column: CategoryColumn, records: GroupedRecords, weight_of_record: NDArray[np.float64]) -> _Loss:
     start, codes, counts = records.categories(column)
     group = np.repeat(np.arange(records.n_groups), np.diff(start))
     differs = 1.0 - counts / records.n_records[group]
     error = distances.differences_of_persons(
-        column.codes, records.group_of_record, start, codes, differs, table.person_of_record, table.records_of_person
+        column.codes, records.group_of_record, start, codes, differs, weight_of_record
     )
     squared = np.bincount(group, weights=counts.astype(np.float64) ** 2, minlength=records.n_groups)
     in_table = np.bincount(column.codes, minlength=column.n_codes).astype(np.float64)
     inside = 0.5 * float((records.n_records - squared / records.n_records).sum())
-    total = 0.5 * float(table.n_records - (in_table**2).sum() / table.n_records)
-    return _Loss(error, _covered_categories(column, start, records, table), inside, total)
+    total = 0.5 * float(len(column.codes) - (in_table**2).sum() / len(column.codes))
+    return _Loss(error, _covered_categories(column, start, records), inside, total)
 
 
-def _covered_categories(
-    column: CategoryColumn, start: NDArray[np.int64], records: GroupedRecords, table: Table
-) -> float:
+def _covered_categories(column: CategoryColumn, start: NDArray[np.int64], records: GroupedRecords) -> float:
     others = max(column.n_codes - 1, 1)
     width = (np.diff(start) - 1) / others
-    return float((width * records.n_records).sum() / table.n_records)
+    return float((width * records.n_records).sum() / len(column.codes))

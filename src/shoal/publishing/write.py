@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,10 +44,12 @@ def write_release(
 ) -> Path:
     """Write a release to a folder in one step: it is filled beside and swapped in when all is there."""
     started = started or datetime.now(UTC)
-    format = format or ("parquet" if inputs and Path(inputs[0]).suffix in (".parquet", ".pq") else "csv")
+    format = format or ("parquet" if inputs and Path(inputs[0]).suffix.lower() in (".parquet", ".pq") else "csv")
     if format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
-    policy_text = policy_text if policy_text is not None else _policy_of(release)
+    if keep_person_map and release.schema.person is None:
+        raise ParameterError("There is no person column, so there is no person map to keep.")
+    policy_text = policy_text if policy_text is not None else _policy_of(release, csv or CsvOptions())
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
@@ -78,7 +80,7 @@ def codebook(release: Release) -> dict[str, Any]:
             column = release.table.quasi[name]
             entry["kind"] = getattr(column, "kind", "nominal")
             entry["shown_as"] = HOW_MASKED.get(mask, mask)
-            if column.source is not None and column.source.hierarchy is not None:
+            if mask == "range" and column.source is not None and column.source.hierarchy is not None:
                 entry["shown_as"] = "the lowest node of the column's hierarchy that covers a group"
         elif role == "person":
             entry["shown_as"] = "a random pseudonym, new for this release"
@@ -92,10 +94,12 @@ def codebook(release: Release) -> dict[str, Any]:
     return {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
 
 
-def _policy_of(release: Release) -> str:
+def _policy_of(release: Release, csv: CsvOptions) -> str:
     from shoal.policy import Policy
+    from shoal.policy.policy import SourceChoices
 
-    return Policy.of(
+    source = SourceChoices(**{field.name: getattr(csv, field.name) for field in fields(csv)})
+    policy = Policy.of(
         release.schema,
         release.models,
         method=getattr(release.method, "name", "custom"),
@@ -105,7 +109,8 @@ def _policy_of(release: Release) -> str:
         max_suppressed=release.max_suppressed,
         max_records=release.max_records,
         seed=release.seed,
-    ).to_toml()
+    )
+    return replace(policy, source=source).to_toml()
 
 
 def _options(chosen: object) -> dict[str, Any]:
@@ -135,11 +140,9 @@ def _write_groups(release: Release, path: Path) -> None:
 
 
 def _write_person_map(release: Release, path: Path) -> None:
-    names = release.published.pseudonym_of_person
-    person = release.schema.person
-    if names is None or person is None:
-        raise ParameterError("There is no person column, so there is no person map to keep.")
-    table = release.table
+    table, names, person = release.table, release.published.pseudonym_of_person, release.schema.person
+    assert names is not None
+    assert person is not None
     original = (
         table.frame[person].to_frame("person").with_columns(code=pl.Series(table.person_of_record)).unique("code")
     )

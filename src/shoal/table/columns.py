@@ -14,7 +14,7 @@ from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi
 
 Codes = NDArray[np.int32]
 MOST_DECIMALS = 9
-LARGEST_WHOLE_NUMBER = 10**18
+LARGEST_WHOLE_NUMBER = 10**18 - 1
 """So that sums and differences of whole numbers stay within 64 bits."""
 LineOf = Callable[[int], int | None]
 

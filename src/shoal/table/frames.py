@@ -63,13 +63,15 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
     columns, unreadable = [], []
     for name in frame.columns:
         try:
-            columns.append(pl.from_pandas(frame[name]).alias(str(name)))
+            columns.append(pl.from_pandas(frame[[name]], include_index=False).to_series())
         except UNREADABLE:
             texts = _as_texts(frame[name])
             columns.append(pl.Series(str(name), texts or [], dtype=pl.String))
             unreadable += [str(name)] if texts is None else []
     if unreadable:
-        raise InputError(f"Columns of a type that cannot be read: {', '.join(unreadable)}. Drop them or make them text.")
+        raise InputError(
+            f"Columns of a type that cannot be read: {', '.join(unreadable)}. Drop them or make them text."
+        )
     whole = pl.DataFrame(columns)
     return whole.with_columns(**_in_their_order(frame, whole))
 

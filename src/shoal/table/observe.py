@@ -101,11 +101,14 @@ class Observation:
 
     def _value_counts(self, column: CategoryColumn, needs: frozenset[str]) -> ValueCounts:
         by_value = self._by_value(column)
-        one_group = np.zeros(self.n_records, dtype=np.int8)
-        whole = counting.values_of_groups(by_value, one_group, column.codes, self.person_of_record, 1)
-        records_in_table = np.zeros(column.n_codes, dtype=np.int64)
+        records_in_table = np.bincount(column.codes, minlength=column.n_codes).astype(np.int64)
         persons_in_table = np.zeros(column.n_codes, dtype=np.int64)
-        records_in_table[whole[1]], persons_in_table[whole[1]] = whole[2], whole[3]
+        if needs & VALUE_TABLES:
+            one_group = np.zeros(self.n_records, dtype=np.int8)
+            _, value, _, persons = counting.values_of_groups(
+                by_value, one_group, column.codes, self.person_of_record, 1
+            )
+            persons_in_table[value] = persons
         order = counting.order_by_code(self.group_of_record, self.n_groups, by_value)
         seen = (order, self.group_of_record, column.codes, self.person_of_record, self.n_groups)
         start, value, records, persons = counting.values_of_groups(*seen)

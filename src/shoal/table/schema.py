@@ -54,11 +54,14 @@ class Ordered(Quasi):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.order is None:
+        given: object = self.order
+        if given is None:
             return
-        if isinstance(self.order, str):
-            raise SchemaError(f"The order of '{self.name}' must be a list of categories, not one text.")
-        order = tuple(str(value) for value in self.order)
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise SchemaError(
+                f"The order of '{self.name}' must be a list of categories, not one {type(given).__name__}."
+            )
+        order = tuple(str(value) for value in given)
         if len(set(order)) < len(order):
             raise SchemaError(f"The order of '{self.name}' names {len(order) - len(set(order)):,} categories twice.")
         object.__setattr__(self, "order", order)

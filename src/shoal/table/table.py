@@ -34,6 +34,9 @@ class Table:
     """What was left out when the table was made, in plain sentences with counts."""
     suppressed_persons: int = 0
     """How many persons were left out so that the others can be protected."""
+    _values_of_persons: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     line_of: LineOf = field(default=lambda record: None, repr=False, compare=False)
 
     @classmethod
@@ -62,6 +65,29 @@ class Table:
         """How many records each person has."""
         return np.bincount(self.person_of_record, minlength=self.n_persons)
 
+    def values_of_persons(
+        self, column: CategoryColumn
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Which values each person has, ascending, and in how many records: starts, values, records."""
+        known = self._values_of_persons.get(column.name)
+        if known is not None:
+            return known
+        from shoal.kernels import counting
+
+        only = counting.code_of_person(column.codes, self.person_of_record, self.n_persons)
+        if only.min() >= 0:
+            found = (np.arange(self.n_persons + 1), only, self.records_of_person)
+        else:
+            everything = np.arange(self.n_records, dtype=np.int32)
+            by_value = counting.order_by_code(column.codes, column.n_codes, everything)
+            order = counting.order_by_code(self.person_of_record, self.n_persons, by_value)
+            start, value, records, _ = counting.values_of_groups(
+                order, self.person_of_record, column.codes, self.person_of_record, self.n_persons
+            )
+            found = (start, value, records)
+        self._values_of_persons[column.name] = found
+        return found
+
     def with_records(self, keep: NDArray[np.bool_], note: str) -> Table:
         """The table with only some of its records, and a note that says why."""
         frame = self.frame.filter(pl.Series(keep))
@@ -80,19 +106,23 @@ class Table:
 
 
 def refuse_unpublishable(records: pl.DataFrame, schema: Schema) -> None:
-    """Refuse columns of lists, structures, bytes or Python objects, which neither compare nor print as values do."""
+    """Refuse columns of lists, structures, bytes, durations or objects, which no CSV file can hold as values."""
     published = schema.published()
-    odd = [f"'{name}'" for name, dtype in records.schema.items() if name in published and not _is_plain(dtype)]
+    odd = [
+        name
+        for name, dtype in records.schema.items()
+        if name in published and not _is_plain(dtype) and not (name == schema.time and dtype == pl.Duration)
+    ]
     if odd:
         raise InputError(
-            f"Columns of lists, structures, bytes or objects cannot be published: {', '.join(odd)}. "
+            f"Columns of lists, structures, bytes, durations or objects cannot be published: {', '.join(odd)}. "
             "Make them text or numbers, or drop them."
         )
 
 
 def _is_plain(dtype: pl.DataType) -> bool:
-    others = (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Null)
-    return dtype.is_numeric() or dtype.is_temporal() or dtype in others
+    others = (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Time, pl.Null)
+    return dtype.is_numeric() or dtype in others
 
 
 def refuse_missing_persons(records: pl.DataFrame, schema: Schema, line_of: LineOf) -> None:
