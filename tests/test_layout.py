@@ -33,7 +33,7 @@ LAYOUT = [
     {"reading"},
     {"table", "models", "policy", "mining"},
     {"kernels"},
-    {"errors"},
+    {"errors", "progress"},
 ]
 LEVEL_OF_PART = {part: level for level, parts in enumerate(LAYOUT) for part in parts}
 DOORS = {"cli", "web", "__main__"}

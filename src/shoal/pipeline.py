@@ -23,7 +23,7 @@ from shoal.measuring.utility import measure_utility
 from shoal.models.contract import Model
 from shoal.models.verdict import PUBLISHED_TABLE, TABLE, Verdict, judge
 from shoal.progress import Progress, silent
-from shoal.release import Assessment, Release
+from shoal.publishing.release import Assessment, Release
 from shoal.table.columns import LineOf
 from shoal.table.frames import to_polars
 from shoal.table.observe import Observation

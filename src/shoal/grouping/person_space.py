@@ -39,11 +39,11 @@ class PersonSpace:
     def in_order(self, order: NDArray[np.uint32]) -> PersonSpace:
         """The same persons numbered in another order; the sorted orders are left to the caller."""
         old = self.persons
-        lists = [trees.gather_lists(old.start[j], old.category[j], old.count[j], order) for j in range(len(old.start))]
-        persons = old._replace(row=old.row[order], within=old.within[order])
-        if lists:
-            starts, categories, counts = (np.stack(parts) for parts in zip(*lists, strict=True))
-            persons = persons._replace(start=starts, category=categories, count=counts)
+        start, category, count = np.empty_like(old.start), np.zeros_like(old.category), np.zeros_like(old.count)
+        for j in range(len(old.start)):  # shorter lists leave the end of their line empty
+            start[j], categories, counts = trees.gather_lists(old.start[j], old.category[j], old.count[j], order)
+            category[j, : len(categories)], count[j, : len(counts)] = categories, counts
+        persons = Persons(old.row[order], old.n_numeric, old.within[order], start, category, count)
         pairs = {name: trees.gather_lists(*values, order) for name, values in self.pairs.items()}
         return replace(self, persons=persons, pairs=pairs)
 

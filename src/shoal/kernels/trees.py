@@ -347,18 +347,12 @@ def _write_cut(cuts, found, orders, here, persons, run_start, at, stamp, is_left
 
 
 @njit(cache=True, nogil=True)
-def _balance(squared, records):
-    return 1.0 - squared / (np.float64(records) * np.float64(records))
-
-
-@njit(cache=True, nogil=True)
 def _balance_change(cuts, found):
-    """How much of the node's g-balance the cut takes: definition 2."""
+    """How much of the node's g-balance the cut takes: definition 2, written so that the sides can change places."""
     left, right = cuts.left_records[found], cuts.right_records[found]
-    change = _balance(cuts.left_squared[found] + cuts.right_squared[found], left + right)
-    change -= left / (left + right) * _balance(cuts.left_squared[found], left)
-    change -= right / (left + right) * _balance(cuts.right_squared[found], right)
-    return change
+    squared = cuts.left_squared[found] + cuts.right_squared[found]
+    on_sides = cuts.left_squared[found] / left + cuts.right_squared[found] / right
+    return (on_sides - squared / (left + right)) / (left + right)
 
 
 @njit(cache=True, nogil=True)
@@ -411,8 +405,8 @@ def sweep_median_cuts(orders, segments, nodes, persons, numeric_of_order, grid, 
                         else:
                             inside = 0.0
                             for back in range(run_start, at + 1):
-                                inside += orders.key[back] * persons.row[orders.person[back], 0]
-                            variance = inside / records * (1.0 - inside / records)
+                                inside += np.rint(orders.key[back] * persons.row[orders.person[back], 0])
+                            variance = inside * (records - inside) / (np.float64(records) * records)
                         cuts.merit[found] = -_balance_change(cuts, found) / variance if variance > 0 else -np.inf
                     elif numeric >= 0:
                         cuts.merit[found] = (orders.key[at] - orders.key[run_start]) / span_of_order[order]

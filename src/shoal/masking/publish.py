@@ -47,19 +47,19 @@ def publish(table: Table, grouping: Grouping, mask: Mask) -> Published:
     order = secrecy.secret_order(table.n_records)
     group = records.group_of_record[order]
     names = secrecy.pseudonyms(table.n_persons) if table.schema.person is not None else None
-    columns = []
+    columns: dict[str, pl.Series] = {}
     published = table.schema.published()
     for name in table.frame.columns:
         if name not in published:
             continue
         if name in table.quasi:
-            columns.append(spread(mask.mask(table.quasi[name], records, table), group).alias(name))
+            columns[name] = spread(mask.mask(table.quasi[name], records, table), group)
         elif name == table.schema.person and names is not None:
-            columns.append(names.gather(table.person_of_record[order]).alias(name))
+            columns[name] = names.gather(table.person_of_record[order])
         elif name == table.schema.time:
-            columns.append(_masked_times(table).gather(order).alias(name))
+            columns[name] = _masked_times(table).gather(order)
         else:
-            columns.append(without_unused_categories(table.frame[name]).gather(order))
+            columns[name] = without_unused_categories(table.frame[name]).gather(order)
     return Published(pl.DataFrame(columns), group, order, names)
 
 

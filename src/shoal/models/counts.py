@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from shoal.models.exact import BoolArray, FloatArray, IntArray
+from shoal.models.joint import JointCounts
 
 Entries = TypeVar("Entries", IntArray, FloatArray)
 
@@ -21,6 +22,10 @@ VALUE_SUMMARIES = frozenset({"most_persons_of_value", "most_records_of_value", "
 
 VALUE_TABLES = frozenset({"values_of_group", "values_of_person"})
 """Counts of sensitive values that have a list a group."""
+
+
+JOINT = frozenset({"joint_values"})
+"""Who has which values of all sensitive attributes together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +128,8 @@ class GroupCounts:
     """The sum over the persons of a group of c log2 c, c the person's number of records."""
     values: Mapping[str, ValueCounts] = field(default_factory=dict)
     """The sensitive attributes, by column name."""
+    joint: JointCounts | None = None
+    """All sensitive attributes together, person by person."""
 
     def __len__(self) -> int:
         return len(self.persons)

@@ -18,7 +18,7 @@ from shoal.publishing.manifest import write_manifest
 from shoal.reading import CsvOptions
 
 if TYPE_CHECKING:
-    from shoal.release import Release
+    from shoal.publishing.release import Release
 
 FORMATS = ("csv", "parquet")
 
