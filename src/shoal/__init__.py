@@ -82,6 +82,7 @@ __all__ = [
     "TCloseness",
     "assess",
     "protect",
+    "read_files",
     "verify",
 ]
 

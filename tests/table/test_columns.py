@@ -53,12 +53,12 @@ class TestKindShownByTheData:
         assert nominal(pl.Series(["1", "2"], dtype=pl.Enum(["2", "1"]))).categories.to_list() == ["1", "2"]
 
     def test_where_some_are_the_kind_is_asked_for_with_counts_and_line(self) -> None:
-        message = refusal(["4", "5", None, "unknown", "6", "old"], first_line=2)
+        message = refusal(["4", "5", None, "unknown", "6", "ancient"], first_line=2)
         assert message.startswith("'age' holds 3 numbers and 2 other values (the first in line 5).")
         for kind in ("age:number", "age:nominal", "age:ordered", "age:date"):
             assert kind in message
         assert "unknown" not in message
-        assert "old" not in message
+        assert "ancient" not in message
 
     def test_without_lines_the_record_is_named(self) -> None:
         assert "the first in record 2" in refusal(["4", "x"])
@@ -185,7 +185,7 @@ class TestDates:
         texts = ["1970-01-02", "1970-01-03 23:59", "1970-01-04T00:00:01.5", "1970-01-05T00:00:00Z", None]
         assert number(texts, Date("age")).units.tolist() == [1, 2, 3, 4, 0]
 
-    @pytest.mark.parametrize("text", ["01/02/2024", "2024-13-01", "yesterday", "2024"])
+    @pytest.mark.parametrize("text", ["01/02/2024", "2024-13-01", "yesterday", "1999"])
     def test_other_forms_are_not_guessed(self, text: str) -> None:
         message = refusal(["2024-01-01", text], Date("age"), first_line=2)
         assert "1 of 2 values are not of the form 2024-12-31 (the first in line 3)" in message

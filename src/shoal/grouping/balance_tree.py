@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import PersonSpace, person_space
-from shoal.grouping.tree import Sweep, Tree, count_values
+from shoal.grouping.tree import Sweep, Tree, what_is_counted
 from shoal.kernels import trees
 from shoal.kernels.trees import Cuts, Limits, Orders, Segments
 from shoal.models.contract import Model
@@ -59,7 +59,7 @@ class BalanceTree:
             table,
             ties_by_records=self.ties == "split",
             with_variance=self.cut == "median",
-            with_values=count_values(models),
+            **what_is_counted(models),
         )
         if self.cut == "median":
             sweep: Sweep = MedianSweep(space, trees.BALANCE_VARIANCE, split_ties=self.ties == "split")

@@ -36,9 +36,12 @@ def within_budget(
         table = _sample_heavy(table, models, max_records, rng)
     for _ in range(max_suppressed + 1):
         left = max_suppressed - _n_suppressed(table)
-        if _holds(table, models) or left <= 0 or table.n_persons <= 1:
+        if _holds(table, models) or left <= 0:
             break
-        table = _suppress(table, models, left)
+        smaller = _suppress(table, models, left)
+        if smaller is table:
+            break
+        table = smaller
     return table
 
 

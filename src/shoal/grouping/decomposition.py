@@ -9,7 +9,7 @@ from typing import ClassVar
 from shoal.grouping.balance_tree import MedianSweep
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import person_space
-from shoal.grouping.tree import Tree, count_values
+from shoal.grouping.tree import Tree, what_is_counted
 from shoal.kernels import trees
 from shoal.models.contract import Model
 from shoal.progress import Progress, silent
@@ -31,5 +31,5 @@ class Decomposition:
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table by their means alone."""
-        space = person_space(table, one_record_a_person=True, with_variance=False, with_values=count_values(models))
+        space = person_space(table, one_record_a_person=True, with_variance=False, **what_is_counted(models))
         return Tree(space, models, MedianSweep(space, trees.WIDEST)).grow(progress)

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from shoal.kernels import points, trees
 from shoal.kernels.trees import SEVERAL, Orders, Persons, Segments
+from shoal.models.joint import Items, join_lists
 from shoal.table.columns import CategoryColumn, NumberColumn
-from shoal.table.table import Table
+from shoal.table.table import QuasiColumn, Table
 
 MOST_GRID_BITS = 29
 
@@ -35,6 +36,8 @@ class PersonSpace:
     """For each sensitive attribute, the values of each person: starts, values, records."""
     whole: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
     """For each sensitive attribute, how many records and persons of the whole table have each value."""
+    items: Items | None = None
+    """The values of all sensitive attributes of each person, for models that look at them together."""
 
     def in_order(self, order: NDArray[np.uint32]) -> PersonSpace:
         """The same persons numbered in another order; the sorted orders are left to the caller."""
@@ -45,7 +48,11 @@ class PersonSpace:
             category[j, : len(categories)], count[j, : len(counts)] = categories, counts
         persons = Persons(old.row[order], old.n_numeric, old.within[order], start, category, count)
         pairs = {name: trees.gather_lists(*values, order) for name, values in self.pairs.items()}
-        return replace(self, persons=persons, pairs=pairs)
+        items = self.items
+        if items is not None:
+            start, item, _ = trees.gather_lists(items.start, items.item, items.item, order)
+            items = items._replace(start=start, item=item)
+        return replace(self, persons=persons, pairs=pairs, items=items)
 
     @property
     def n_persons(self) -> int:
@@ -65,6 +72,8 @@ def person_space(
     ties_by_records: bool = False,
     with_variance: bool = True,
     with_values: bool = True,
+    with_items: bool = False,
+    codes_as_numbers: bool = False,
 ) -> PersonSpace:
     """Lay out the persons of a table.
 
@@ -78,6 +87,10 @@ def person_space(
         Whether the variance inside persons is needed (median cuts by the balance-variance ratio).
     with_values
         Whether the sensitive values of persons are needed (models that count them).
+    with_items
+        Whether the values of all sensitive attributes together are needed (models that look at them jointly).
+    codes_as_numbers
+        Take categories by the number of their code, and spread by standard deviation (Gal, Chen and Gangopadhyay).
 
     Notes
     -----
@@ -87,7 +100,7 @@ def person_space(
     records = np.ones(table.n_persons, np.int64) if one_record_a_person else table.records_of_person
     bits = min(MOST_GRID_BITS, 51 - int(table.n_records).bit_length())
     grid = 2**bits
-    columns = list(table.quasi.values())
+    columns = [_as_number(column) if codes_as_numbers else column for column in table.quasi.values()]
     numeric = [column for column in columns if isinstance(column, NumberColumn)]
     nominal = [column for column in columns if isinstance(column, CategoryColumn)]
     mass = np.zeros((table.n_persons, len(numeric)), np.int64)
@@ -110,7 +123,7 @@ def person_space(
             number, key = next(numeric_left)
             orders.append(_numeric_order(key, records if ties_by_records else None))
             numeric_of_order.append(number)
-            spans.append(float(key.max() - key.min()) or 1.0)
+            spans.append(_deviation(column) if codes_as_numbers else float(key.max() - key.min()) or 1.0)
         else:
             orders.append(_nominal_order(*next(nominal_left), records, column.n_codes))
             numeric_of_order.append(-1)
@@ -129,7 +142,28 @@ def person_space(
         n_categories=max((column.n_codes for column in nominal), default=1),
         pairs=value_pairs,
         whole={name: _whole(value_pairs[name], column) for name, column in sensitive.items()},
+        items=_items(table) if with_items else None,
     )
+
+
+def _as_number(column: QuasiColumn) -> NumberColumn:
+    """A column of categories by the number of their code, in the order of their names."""
+    if isinstance(column, NumberColumn):
+        return column
+    return NumberColumn(column.name, "number", column.codes.astype(np.int64), None)
+
+
+def _deviation(column: NumberColumn) -> float:
+    """The standard deviation over all records, by which values become z-scores."""
+    return float(column.units_with_missing().std()) or 1.0
+
+
+def _items(table: Table) -> Items:
+    lists = []
+    for column in table.sensitive.values():
+        start, value, _ = table.values_of_persons(column)
+        lists.append((start, value, column.n_codes))
+    return join_lists(lists)
 
 
 def _place(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from shoal.grouping.person_space import PersonSpace
 from shoal.kernels import counting, trees
 from shoal.kernels.trees import Cuts, Orders, Segments
 from shoal.models.contract import Model
-from shoal.models.counts import SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.counts import JOINT, SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.joint import JointCounts, joint_counts
 from shoal.progress import Progress
 
 MOST_TRIES = 200
@@ -219,13 +220,16 @@ class Tree:
     def _counts_of_sides(self, laid_out: NDArray[np.uint32], start: NDArray[np.int64]) -> GroupCounts:
         spread = counting.spread_of_person_parts(laid_out, start, self.space.persons.row[:, 0])
         values = {}
-        for name, pairs in self.space.pairs.items():
+        for name, pairs in self.space.pairs.items() if self.needs & (VALUE_SUMMARIES | VALUE_TABLES) else ():
             arguments = (laid_out, start, *pairs, len(self.space.whole[name][0]))
             if self.needs & VALUE_TABLES:
                 values[name] = self._value_lists(name, *trees.values_of_sides(*arguments))
             else:
                 values[name] = self._value_summaries(name, trees.summaries_of_sides(*arguments))
-        return _group_counts(spread, values)
+        joint = None
+        if self.space.items is not None:
+            joint = joint_counts(start, laid_out, self.space.items, tuple(self.space.pairs))
+        return _group_counts(spread, values, joint)
 
     def _value_lists(
         self, name: str, lists: tuple[NDArray[np.int64], ...], pairs: tuple[NDArray[np.int64], ...]
@@ -271,9 +275,12 @@ class Tree:
         return trees.part_orders(self.orders, segments, nodes, self._is_left)
 
 
-def count_values(models: Sequence[Model]) -> bool:
-    """Whether a model counts sensitive values."""
-    return any(not model.needs <= SPREAD for model in models)
+def what_is_counted(models: Sequence[Model]) -> dict[str, bool]:
+    """What of the sensitive values the models need, as options of `person_space`."""
+    return {
+        "with_values": any(not model.needs <= SPREAD for model in models),
+        "with_items": any(model.needs & JOINT for model in models),
+    }
 
 
 def _portions(segments: Segments, nodes: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -292,9 +299,11 @@ def _side(cuts: Cuts, side: str) -> GroupCounts:
     return _group_counts(counts, {})
 
 
-def _group_counts(spread: Sequence[NDArray[np.int64]], values: dict[str, ValueCounts]) -> GroupCounts:
+def _group_counts(
+    spread: Sequence[NDArray[Any]], values: dict[str, ValueCounts], joint: JointCounts | None = None
+) -> GroupCounts:
     persons, records, squared, most, logs = spread
     return GroupCounts(
-        persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,  # type: ignore[arg-type]
-        values=values,
+        persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
+        values=values, joint=joint,
     )  # fmt: skip

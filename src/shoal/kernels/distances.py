@@ -10,8 +10,8 @@ from numba import njit
 def errors_of_persons(units, group_of_record, n_groups, weight_of_record, span):
     """How far records are from the mean of their group.
 
-    Gives the sum over records of weight * |unit - group mean| / span, the sum of squares of the distance, and the sum of
-    squares of the distance to the mean of all records.
+    Gives the sum over records of weight * |unit - group mean| / span, the sum of squares of the distance, and the sum
+    of squares of the distance to the mean of all records.
     """
     sums = np.zeros(n_groups, np.float64)
     sizes = np.zeros(n_groups, np.int64)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from shoal.models.exact import IntArray
+
+
+class Items(NamedTuple):
+    """Lists of items: a value of a sensitive attribute is one item."""
+
+    start: IntArray
+    """The items of list m stand at start[m]:start[m + 1]."""
+    item: NDArray[np.int32]
+    attribute_of_item: NDArray[np.int32]
+    """The number of the attribute that each item is a value of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,3 +40,32 @@ class JointCounts:
     """The number of the attribute that each item is a value of."""
     columns: tuple[str, ...]
     """The names of the attributes, in the order of their numbers."""
+
+
+def joint_counts(start_of_group: IntArray, who: NDArray[Any], items: Items, columns: tuple[str, ...]) -> JointCounts:
+    """Groups of members who have lists of items."""
+    return JointCounts(
+        start_of_group=start_of_group,
+        who=who,
+        item_start=items.start,
+        item=items.item,
+        attribute_of_item=items.attribute_of_item,
+        columns=columns,
+    )
+
+
+def join_lists(lists: Sequence[tuple[IntArray, IntArray, int]]) -> Items:
+    """One list of items a member from a list of values a member for each attribute: (starts, values, n_values) each."""
+    lengths = sum(np.diff(start) for start, _, _ in lists)
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    item = np.empty(int(start[-1]), np.int32)
+    attribute_of_item = np.repeat(np.arange(len(lists)), [n_values for *_, n_values in lists]).astype(np.int32)
+    write = start[:-1].copy()
+    offset = 0
+    for own_start, value, n_values in lists:
+        length = np.diff(own_start)
+        place = np.repeat(write - own_start[:-1], length) + np.arange(len(value))
+        item[place] = value + offset
+        write += length
+        offset += n_values
+    return Items(start, item, attribute_of_item)

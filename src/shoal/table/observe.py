@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.kernels import counting
-from shoal.models.counts import VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.counts import JOINT, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.joint import JointCounts, join_lists, joint_counts
 from shoal.table.columns import CategoryColumn, Codes, category_column, code_values
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -94,10 +95,28 @@ class Observation:
         values = {}
         if needs & (VALUE_SUMMARIES | VALUE_TABLES):
             values = {name: self._value_counts(column, needs) for name, column in self.sensitive.items()}
+        joint = self._joint_counts() if needs & JOINT else None
         return GroupCounts(
             persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
-            values=values,
+            values=values, joint=joint,
         )  # fmt: skip
+
+    def _joint_counts(self) -> JointCounts:
+        """The values of all sensitive attributes of each person in each group."""
+        group, person = self.group_of_record[self.by_group], self.person_of_record[self.by_group]
+        is_next = np.append(True, (group[1:] != group[:-1]) | (person[1:] != person[:-1]))
+        member_of_record = np.empty(self.n_records, np.int32)
+        member_of_record[self.by_group] = np.cumsum(is_next) - 1
+        n_members = int(is_next.sum())
+        lists = []
+        for column in self.sensitive.values():
+            order = counting.order_by_code(member_of_record, n_members, self._by_value(column))
+            start, value, *_ = counting.values_of_groups(
+                order, member_of_record, column.codes, self.person_of_record, n_members
+            )
+            lists.append((start, value, column.n_codes))
+        start_of_group = counting.start_of_code(group[is_next], self.n_groups)
+        return joint_counts(start_of_group, np.arange(n_members), join_lists(lists), tuple(self.sensitive))
 
     def _value_counts(self, column: CategoryColumn, needs: frozenset[str]) -> ValueCounts:
         by_value = self._by_value(column)
