@@ -64,9 +64,9 @@ def test_the_message_names_what_is_reached_and_the_advice_can_be_met(small: Smal
     reached = worst_of(model, model.reached(counts_of_whole(table, [model])))
     assert message.startswith(f"{model.name} {model.asked:g} cannot be met by any grouping")
     assert f"{table.n_records:,} records of {table.n_persons:,} persons" in message
+    assume(reached > 0)
     assert f"reach {reached:.4g}." in message
     advice = re.search(r"Ask for at (most|least) ([\d.]+), or", message)
-    assume(reached > 0)
     assert advice is not None
     assert advice[1] == ("most" if model.higher_is_safer else "least")
     value: Any = Fraction(advice[2])
@@ -80,6 +80,7 @@ def test_where_no_threshold_can_be_met_none_is_advised() -> None:
     message = refused(table, [LDiversity(l=2, kind="recursive", c=0.5)])
     assert "reach 0" in message
     assert "Ask for" not in message
+    assert "no smaller threshold can be met" in message
     assert "max_suppressed" in message
 
 

@@ -128,11 +128,12 @@ def _sample_heavy(table: Table, models: Sequence[Model], max_records: int, rng: 
 
 def _suppress(table: Table, models: Sequence[Model], at_most: int) -> Table:
     """Leave out the fewest persons that make the models of records hold, or else one who has the commonest value."""
+    at_most = min(at_most, table.n_persons - 2)  # one person alone has nobody to hide among
+    if at_most <= 0:
+        return table
     records = table.records_of_person
     heavy = np.argsort(-records, kind="stable")
-    n_tried = min(at_most, table.n_persons - 2)
-    falling = records[heavy]
-    fewest = _fewest(models, _spread_after(falling, np.zeros(n_tried, np.int64)))
+    fewest = _fewest(models, _spread_after(records[heavy], np.zeros(at_most, np.int64)))
     if fewest is None:
         out = heavy[:at_most]
     elif fewest:

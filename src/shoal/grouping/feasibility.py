@@ -64,13 +64,19 @@ def _explain(model: Model, counts: GroupCounts, table: Table) -> str:
     reached = worst_of(model, model.reached(counts))
     column = getattr(model, "column", None)
     where = f" on '{column}'" if column else ""
-    direction = "at most" if model.higher_is_safer else "at least"
     without = f", without the {table.suppressed_persons:,} persons left out," if table.suppressed_persons else ""
-    return (
+    said = (
         f"{model.name} {model.asked:g}{where} cannot be met by any grouping: all {table.n_records:,} records of "
-        f"{table.n_persons:,} persons together{without} reach {reached:.4g}. Ask for {direction} "
-        f"{_within_reach(reached, model.higher_is_safer)}, or allow persons to be left out (max_suppressed) or "
-        "records of persons who have many (max_records)."
+        f"{table.n_persons:,} persons together{without}"
+    )
+    if reached >= model.asked if model.higher_is_safer else reached <= model.asked:  # what else a model asks for
+        return f"{said} are too few. Ask for a group of at most {table.n_records:,} records."
+    leave_out = "allow persons to be left out (max_suppressed) or records of persons who have many (max_records)."
+    if model.higher_is_safer and reached <= 0:
+        return f"{said} reach 0, so that no smaller threshold can be met either. To go on, {leave_out}"
+    direction = "at most" if model.higher_is_safer else "at least"
+    return (
+        f"{said} reach {reached:.4g}. Ask for {direction} {_within_reach(reached, model.higher_is_safer)}, or {leave_out}"
     )
 
 

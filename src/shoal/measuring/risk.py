@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.models.counts import GroupCounts
 from shoal.table.observe import Observation
@@ -64,9 +66,9 @@ def measure_risk(seen: Observation, counts: GroupCounts | None = None) -> Risk:
         persons=seen.n_persons,
         groups=seen.n_groups,
         max_gidr=float(record_risk.max()),
-        avg_gidr=float(record_risk.mean()),
+        avg_gidr=_mean(record_risk),
         max_gsar={name: float(risk.max()) for name, risk in value_risk.items()},
-        avg_gsar={name: float(risk.mean()) for name, risk in value_risk.items()},
+        avg_gsar={name: _mean(risk) for name, risk in value_risk.items()},
         g_balance=float((1 - counts.squared_records / counts.records.astype(np.float64) ** 2).min()),
         h_affiliation=max((float(risk.max()) for risk in value_risk.values()), default=None),
         k=int(counts.records.min()),
@@ -75,3 +77,8 @@ def measure_risk(seen: Observation, counts: GroupCounts | None = None) -> Risk:
         journalist_risk=float(seen.n_groups / persons_in_groups),
         unique_persons=seen.persons_alone(counts.persons == 1),
     )
+
+
+def _mean(risk_of_group: NDArray[np.float64]) -> float:
+    """The mean over groups, to the last digit whatever order the groups stand in."""
+    return math.fsum(risk_of_group.tolist()) / len(risk_of_group)

@@ -28,6 +28,9 @@ JOINT = frozenset({"joint_values"})
 """Who has which values of all sensitive attributes together."""
 
 
+EVERYTHING = SPREAD | VALUE_SUMMARIES | VALUE_TABLES | JOINT
+
+
 @dataclass(frozen=True, kw_only=True)
 class ValueCounts:
     """The values of one sensitive attribute in every group.
@@ -130,6 +133,8 @@ class GroupCounts:
     """The sensitive attributes, by column name."""
     joint: JointCounts | None = None
     """All sensitive attributes together, person by person."""
+    known: frozenset[str] = EVERYTHING
+    """The counts that can be believed: tables that publish attributes apart do not show all."""
 
     def __len__(self) -> int:
         return len(self.persons)

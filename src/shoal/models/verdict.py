@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,9 @@ from shoal.models.contract import Model, worst_of
 from shoal.models.counts import GroupCounts
 
 PUBLISHED_TABLE = "published table"
+BOUND = "published table, by a bound"
+STEWARD = "steward"
+NOT_SHOWN = "not shown by the published table"
 TABLE = "table"
 
 
@@ -41,6 +44,8 @@ class Verdict:
     n_groups: int
     problems: tuple[str, ...] = ()
     """What else is wrong with a release, in plain sentences; a release with a problem does not hold."""
+    notes: tuple[str, ...] = ()
+    """What the verdict does not say by itself, such as that identities are visible."""
 
     @property
     def holds(self) -> bool:
@@ -52,15 +57,45 @@ class Verdict:
         verdict: dict[str, object] = {"holds": self.holds, "models": [model.to_dict() for model in self.models]}
         if self.problems:
             verdict["problems"] = list(self.problems)
+        if self.notes:
+            verdict["notes"] = list(self.notes)
         return verdict
 
 
-def judge(models: Sequence[Model], counts: GroupCounts, *, checked_from: str, problems: Sequence[str] = ()) -> Verdict:
-    """Ask every model about every group."""
+def judge(
+    models: Sequence[Model],
+    counts: GroupCounts,
+    *,
+    checked_from: str,
+    problems: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    steward: Callable[[], GroupCounts] | None = None,
+) -> Verdict:
+    """Ask every model about every group.
+
+    Where the counts do not show what a model needs, a bound of the model's that is safe is tried on what they show, then
+    what the steward keeps; a model that can be checked by neither does not hold.
+    """
     verdicts = []
     for model in models:
-        holds = model.holds(counts)
-        reached = worst_of(model, model.reached(counts))
-        broken = int(np.count_nonzero(~holds))
-        verdicts.append(ModelVerdict(model.name, model.asked, reached, broken == 0, checked_from, broken))
-    return Verdict(tuple(verdicts), len(counts), tuple(problems))
+        if model.needs <= counts.known:
+            verdicts.append(_asked(model, counts, checked_from))
+        elif _holds_by_bound(model, counts):
+            verdicts.append(ModelVerdict(model.name, model.asked, model.asked, True, BOUND))
+        elif steward is not None:
+            verdicts.append(_asked(model, steward(), STEWARD))
+        else:
+            verdicts.append(ModelVerdict(model.name, model.asked, float("nan"), False, NOT_SHOWN, len(counts)))
+    return Verdict(tuple(verdicts), len(counts), tuple(problems), tuple(notes))
+
+
+def _asked(model: Model, counts: GroupCounts, checked_from: str) -> ModelVerdict:
+    holds = model.holds(counts)
+    broken = int(np.count_nonzero(~holds))
+    reached = worst_of(model, model.reached(counts))
+    return ModelVerdict(model.name, model.asked, reached, broken == 0, checked_from, broken)
+
+
+def _holds_by_bound(model: Model, counts: GroupCounts) -> bool:
+    bound = getattr(model, "holds_by_bound", None)
+    return bound is not None and bool(bound(counts).all())

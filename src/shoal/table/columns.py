@@ -229,7 +229,7 @@ def _number(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
 def _refuse_too_large(values: pl.Series, column: Quasi, line_of: LineOf) -> None:
     extremes = [int(extreme) for extreme in (values.min(), values.max()) if extreme is not None]  # type: ignore[arg-type]
     if any(abs(extreme) > LARGEST_WHOLE_NUMBER for extreme in extremes):
-        too_large = (values.cast(pl.Int128, strict=False).fill_null(0).abs() > LARGEST_WHOLE_NUMBER)
+        too_large = values.cast(pl.Int128, strict=False).fill_null(0).abs() > LARGEST_WHOLE_NUMBER
         raise SchemaError(
             f"'{column.name}' has {int(too_large.sum()):,} whole numbers of 19 digits or more "
             f"({_first_that(too_large, line_of)}). Take it as nominal: {column.name}:nominal, or drop it."

@@ -1,0 +1,149 @@
+"""Mask "anatomize": quasi-identifiers in one table, each sensitive attribute in a table of counts, joined by group only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError, SchemaError
+from shoal.grouping.grouping import Grouping
+from shoal.kernels import counting
+from shoal.masking import secrecy
+from shoal.masking.grouped import GroupedRecords
+from shoal.masking.publish import Published, spread, without_unused_categories
+from shoal.masking.ranges import Ranges
+from shoal.table.columns import CategoryColumn
+from shoal.table.table import Table
+
+GROUP = "group"
+"""The column by which the published tables are joined."""
+
+SHOWN = ("exact", "range")
+
+
+def refuse_what_links(table: Table, mask: str) -> None:
+    """Refuse columns that would link a person's values in spite of the mask, and a column called 'group'."""
+    if GROUP in table.schema.published():
+        raise SchemaError(f"The mask {mask} publishes a column '{GROUP}' of its own: give yours another name.")
+    if table.schema.time is not None:
+        raise SchemaError(f"The mask {mask} publishes no times: name '{table.schema.time}' as dropped.")
+    if not table.sensitive:
+        raise SchemaError(f"The mask {mask} parts sensitive attributes from quasi-identifiers, but none is named.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anatomize:
+    """Publish a quasi-identifier table and, for each sensitive attribute, a table that counts its values by group.
+
+    Parameters
+    ----------
+    quasi
+        "exact": quasi-identifiers as they are (Xiao and Tao, 2006). Identities are then visible; what is hidden is
+        which value belongs to whom. "range": quasi-identifiers masked by group as well.
+
+    Notes
+    -----
+    Where persons have several records the quasi-identifier table has one row a person, who shows the range of their own
+    values where these differ, and the number of their records is not told; sensitive tables count persons and records.
+    Group numbers and the order of rows come from secure randomness.
+    """
+
+    quasi: str = "exact"
+    name: ClassVar[str] = "anatomize"
+    links_values: ClassVar[bool] = False
+    """Whether the published table shows which values belong to one person."""
+
+    def __post_init__(self) -> None:
+        if self.quasi not in SHOWN:
+            raise ParameterError("quasi must be 'exact' or 'range'.")
+
+    @property
+    def shows_identities(self) -> bool:
+        """Whether exact quasi-identifiers are published."""
+        return self.quasi == "exact"
+
+    def publish(self, table: Table, grouping: Grouping) -> Published:
+        """The quasi-identifier table and the sensitive tables."""
+        refuse_what_links(table, self.name)
+        one_each = table.n_records == table.n_persons
+        if table.schema.kept and not one_each:
+            raise SchemaError(
+                f"The mask anatomize has one row a person, so it cannot keep columns of records: "
+                f"{', '.join(table.schema.kept)}. Drop them."
+            )
+        number_of_group = secrecy.secret_order(grouping.n_groups) + 1
+        order = secrecy.secret_order(table.n_persons)
+        group = grouping.group_of_person[order]
+        columns = self._quasi_columns(table, grouping, order, one_each)
+        columns[GROUP] = pl.Series(number_of_group[group])
+        records = GroupedRecords.of(table, grouping)
+        tables = {
+            name: _sensitive_table(column, records, table, number_of_group, one_each)
+            for name, column in table.sensitive.items()
+        }
+        return Published(
+            pl.DataFrame(columns),
+            group,
+            order,
+            None,
+            tables=tables,
+            linked=linked_values(table, grouping, number_of_group),
+        )
+
+    def _quasi_columns(
+        self, table: Table, grouping: Grouping, order: NDArray[np.int32], one_each: bool
+    ) -> dict[str, pl.Series]:
+        person_at = np.argsort(table.person_of_record, kind="stable")[order] if one_each else order
+        by_group = GroupedRecords.of(table, grouping)
+        by_person = GroupedRecords(table.person_of_record, table.n_persons)
+        columns: dict[str, pl.Series] = {}
+        for name in table.frame.columns:
+            if name in table.quasi and self.quasi == "range":
+                labels = Ranges().mask(table.quasi[name], by_group, table)
+                columns[name] = spread(labels, grouping.group_of_person[order])
+            elif name in table.quasi and one_each:
+                columns[name] = without_unused_categories(table.frame[name]).gather(person_at)
+            elif name in table.quasi:
+                columns[name] = spread(Ranges().mask(table.quasi[name], by_person, table), order)
+            elif name in table.schema.kept:
+                columns[name] = without_unused_categories(table.frame[name]).gather(person_at)
+        return columns
+
+
+def _sensitive_table(
+    column: CategoryColumn,
+    records: GroupedRecords,
+    table: Table,
+    number_of_group: NDArray[np.int32],
+    one_each: bool,
+) -> pl.DataFrame:
+    everything = np.arange(table.n_records, dtype=np.int32)
+    order = counting.order_by_code(table.person_of_record, table.n_persons, everything)
+    order = counting.order_by_code(column.codes, column.n_codes, order)
+    order = counting.order_by_code(records.group_of_record, records.n_groups, order)
+    start, value, n_records, n_persons = counting.values_of_groups(
+        order, records.group_of_record, column.codes, table.person_of_record, records.n_groups
+    )
+    group = np.repeat(np.arange(records.n_groups), np.diff(start))
+    values = column.categories if not column.has_missing else column.categories.extend_constant(None, 1)
+    counts = {"count": n_records} if one_each else {"persons": n_persons, "records": n_records}
+    frame = pl.DataFrame({GROUP: number_of_group[group], column.name: values.gather(value), **counts})
+    return frame[secrecy.secret_order(len(frame))]
+
+
+def linked_values(table: Table, grouping: Grouping, number_of_group: NDArray[np.int32]) -> pl.DataFrame:
+    """What only the steward keeps: which values belong to one person, by published group and without ids."""
+    order = secrecy.secret_order(table.n_records)
+    member = secrecy.secret_order(table.n_persons)
+    person = table.person_of_record[order]
+    return pl.DataFrame(
+        {
+            GROUP: number_of_group[grouping.group_of_person[person]],
+            "member": member[person],
+            **{name: without_unused_categories(table.frame[name]).gather(order) for name in table.sensitive},
+        }
+    )
