@@ -11,9 +11,13 @@ SECTIONS = {
     "methods": "Methods",
     "masks": "Masks",
     "measures": "Measures",
+    "policy": "Policy file",
+    "command-line": "Command line",
+    "json": "JSON",
+    "release-folder": "Release folder",
     "decisions": "Decisions",
     "benchmarks": "Benchmarks",
-    "errata": "Papers' errata",
+    "papers": "Papers",
 }
 
 
