@@ -18,10 +18,11 @@ from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible
 from shoal.masking import MASKS
 from shoal.masking.publish import Mask, publish
-from shoal.measuring.risk import NEEDS, Risk, measure_risk
+from shoal.measuring.look import look_at_release, look_at_table
+from shoal.measuring.risk import measure_risk
 from shoal.measuring.utility import measure_utility
 from shoal.models.contract import Model
-from shoal.models.verdict import PUBLISHED_TABLE, TABLE, Verdict, judge
+from shoal.models.verdict import Verdict
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Assessment, Release
 from shoal.table.columns import LineOf
@@ -42,7 +43,7 @@ def assess(frame: Any, schema: Schema, models: Sequence[Model] = (), *, line_of:
     started = time.perf_counter()
     _check(schema, models)
     table = Table.from_frame(frame, schema, line_of=line_of)
-    risk, verdict = _look(table.frame, schema, models, checked_from=TABLE)
+    risk, verdict = look_at_table(table.frame, schema, models)
     return Assessment(risk, verdict, time.perf_counter() - started, table.notes)
 
 
@@ -91,6 +92,7 @@ def protect(
     started = time.perf_counter()
     chosen_method, chosen_mask = _choose(method, mask, options)
     _check(schema, models)
+    _refuse_visible(chosen_mask, models)
     if not models:
         raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
     seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
@@ -104,7 +106,7 @@ def protect(
     progress("masking", 0.0)
     published = publish(table, grouping, chosen_mask)
     progress("verifying", 0.0)
-    risk, verdict = _look(published.frame, schema, models, checked_from=PUBLISHED_TABLE)
+    risk, verdict = look_at_release(published.frame, schema, models, tables=published.tables, linked=published.linked)
     if not verdict.holds:
         raise PrivacyNotMetError(_why_not(verdict))
     return Release(
@@ -112,7 +114,7 @@ def protect(
         published=published,
         verdict=verdict,
         risk=risk,
-        utility=measure_utility(table, grouping),
+        utility=measure_utility(table, grouping, exact_quasi=getattr(chosen_mask, "shows_identities", False)),
         before=before,
         schema=schema,
         models=tuple(models),
@@ -126,16 +128,33 @@ def protect(
     )
 
 
-def verify(frame: Any, schema: Schema, models: Sequence[Model]) -> Assessment:
+def verify(
+    frame: Any,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    tables: Mapping[str, Any] | None = None,
+    linked: Any = None,
+) -> Assessment:
     """Recount a published table, from what it shows alone; the original is not needed.
 
     Columns that the schema drops must be gone and every column must have a role, else the answer is that the release
     does not hold. A table that breaks a model is answered, not refused.
+
+    Parameters
+    ----------
+    tables
+        The sensitive tables of an anatomized release, by attribute; `frame` is its quasi-identifier table.
+    linked
+        What the steward keeps of a release that publishes attributes apart (steward/linked.parquet), for models that
+        the published tables do not show.
     """
     started = time.perf_counter()
     _check(schema, models)
     records, _ = to_polars(frame)
-    absent = [name for name in schema.published() if name not in records.columns]
+    sensitive_tables = {name: to_polars(table)[0] for name, table in (tables or {}).items()}
+    expected = set(schema.quasi_names) if sensitive_tables else schema.published()
+    absent = [name for name in expected if name not in records.columns]
     if absent:
         raise SchemaError(
             f"The published table lacks {len(absent)} of the schema's columns: {', '.join(sorted(absent))}."
@@ -144,31 +163,21 @@ def verify(frame: Any, schema: Schema, models: Sequence[Model]) -> Assessment:
     if not len(records):
         raise InputError("The published table has no records.")
     refuse_unpublishable(records, schema)
-    refuse_missing_persons(records, schema, lambda record: None)
-    risk, verdict = _look(records, schema, models, checked_from=PUBLISHED_TABLE)
+    if not sensitive_tables:
+        refuse_missing_persons(records, schema, lambda record: None)
+    kept = None if linked is None else to_polars(linked)[0]
+    risk, verdict = look_at_release(records, schema, models, tables=sensitive_tables, linked=kept)
     return Assessment(risk, verdict, time.perf_counter() - started)
 
 
-def _look(frame: pl.DataFrame, schema: Schema, models: Sequence[Model], *, checked_from: str) -> tuple[Risk, Verdict]:
-    """Count what a table shows: its risk and the verdict of the models."""
-    seen = Observation.of_frame(frame, schema)
-    needs = NEEDS.union(*(model.needs for model in models))
-    counts = seen.counts(needs)
-    problems = _problems(frame, schema, seen) if checked_from == PUBLISHED_TABLE else []
-    return measure_risk(seen, counts), judge(models, counts, checked_from=checked_from, problems=problems)
-
-
-def _problems(frame: pl.DataFrame, schema: Schema, seen: Observation) -> list[str]:
-    """What a release must not show, whatever the models say."""
-    problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in frame.columns]
-    named = {name for name, _ in schema.roles()}
-    problems += [
-        f"'{name}' is published, but the policy gives it no role." for name in frame.columns if name not in named
-    ]
-    several = seen.persons_in_several_groups
-    if several:
-        problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
-    return problems
+def _refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
+    """Refuse models of how records are spread over persons where exact quasi-identifiers tell who is who."""
+    spread = [model.name for model in models if model.needs & {"squared_records", "most_records", "log_records"}]
+    if spread and getattr(mask, "shows_identities", False):
+        raise ParameterError(
+            f"{', '.join(spread)} cannot be promised with the mask {getattr(mask, 'name', 'chosen')}: it publishes exact "
+            "quasi-identifiers, so identities are visible. Mask them too with quasi='range', or drop the model."
+        )
 
 
 def _why_not(verdict: Verdict) -> str:

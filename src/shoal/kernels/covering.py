@@ -23,7 +23,8 @@ NO_LIMIT = 2**31 - 1
 """The diversity of a group that no admissible set of items deletes."""
 
 _UNIT = 2**24  # a weight of one, in whole numbers
-_ROUNDS = 6  # of raising weights
+_ROUNDS = 16  # of raising weights
+_LIGHTEST = 1e-30  # so that no weight vanishes
 _MOST_WORDS = 2**20  # of bits that a search may hold
 
 
@@ -58,6 +59,8 @@ class Search(NamedTuple):
     bits: NDArray[np.uint64]
     attribute: NDArray[np.int32]
     cap: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    """Of members; no item weighs more than one unit."""
 
 
 # --- many groups ---------------------------------------------------------------------------------------------------
@@ -173,16 +176,18 @@ def _prove(group, l, node_limit):
     n_members = len(group.start) - 1
     if n_members == 0:
         return LIMIT, NO_LIMIT, 0
-    if _has_undeletable(group) or proved_by_weights(group, np.ones(n_members, dtype=np.int64), l) >= l:
+    if _has_undeletable(group):
         return BOUND, NO_LIMIT, 0
-    if proved_by_weights(group, raised_weights(group), l) >= l:
-        return WEIGHTS, NO_LIMIT, 0
     order = order_by_frequency(group)
     picked, n_picked = disjoint_members(group, order, l)
     if n_picked >= l:
         return FREQUENCY, NO_LIMIT, 0
+    if proved_by_weights(group, np.ones(n_members, dtype=np.int64), l) >= l:
+        return BOUND, NO_LIMIT, 0
     if _is_capped(group, l) and grow_with_caps(group, order, picked, n_picked, l)[-1] >= l:
         return BOUND, NO_LIMIT, 0
+    if proved_by_weights(group, raised_weights(group.start, group.item, len(group.count)), l) >= l:
+        return WEIGHTS, NO_LIMIT, 0
     size = deletion_set_size(group, l - 1)
     if size < l:
         return DELETED, size, 0
@@ -242,7 +247,7 @@ def _cheaply_proved(group, most):
     """The largest diversity that the checks without a search prove, asked for no more than `most`."""
     ones = np.ones(len(group.start) - 1, dtype=np.int64)
     largest = max(1, proved_by_weights(group, ones, most))
-    largest = max(largest, proved_by_weights(group, raised_weights(group), most))
+    largest = max(largest, proved_by_weights(group, raised_weights(group.start, group.item, len(group.count)), most))
     order = order_by_frequency(group)
     picked, n_picked = disjoint_members(group, order, most)
     largest = max(largest, n_picked)
@@ -280,12 +285,9 @@ def proved_by_weights(group, weight, most):
     if the heaviest t items that caps admit together weigh less than everybody, more than t items are needed. With equal
     weights this is theorem 6 of the paper, repaired.
     """
-    total = 0
-    load = np.zeros(len(group.count), dtype=np.int64)
-    for member in range(len(group.start) - 1):
-        total += weight[member]
-        for at in range(group.start[member], group.start[member + 1]):
-            load[group.item[at]] += weight[member]
+    load = np.empty(len(group.count), dtype=np.int64)
+    _weigh_items(group.start, group.item, weight, load)
+    total = weight.sum()
     left = group.cap.copy()
     taken = 0
     n_taken = 0
@@ -302,31 +304,47 @@ def proved_by_weights(group, weight, most):
 
 
 @njit(cache=True, nogil=True)
-def raised_weights(group):
-    """Weights on members, in units of 2^-24, so that no item weighs much more than one unit and much is weighed.
+def raised_weights(start, item, n_items):
+    """Weights on members, in units of 2^-24, that weigh much in all while no item weighs more than about one unit.
 
-    Each round divides a member's weight by that of their heaviest item; that keeps every item at one or less, and
-    weights never fall. Members with common values end up light.
+    Members who have heavy items become lighter in every round, the more the heavier; then each weight is divided by that
+    of the member's heaviest item, which leaves every item at one or less. The best such weights would be the
+    solution of a linear program; these come close and cost `_ROUNDS` looks at the group.
     """
-    n_members = len(group.start) - 1
+    n_members = len(start) - 1
     weight = np.ones(n_members, dtype=np.float64)
-    load = np.empty(len(group.count), dtype=np.float64)
-    load[:] = group.count
+    load = np.empty(n_items, dtype=np.float64)
     for _ in range(_ROUNDS):
+        _weigh_items(start, item, weight, load)
+        heaviest = load.max()
+        for number in range(n_items):
+            load[number] = (load[number] / heaviest) ** 2
         for member in range(n_members):
-            heaviest = 0.0
-            for at in range(group.start[member], group.start[member + 1]):
-                heaviest = max(heaviest, load[group.item[at]])
-            if heaviest > 0.0:
-                weight[member] /= heaviest
-        load[:] = 0.0
+            price = _LIGHTEST
+            for at in range(start[member], start[member + 1]):
+                price += load[item[at]] * load[item[at]]
+            weight[member] = max(weight[member] / np.sqrt(price), _LIGHTEST)
+        weight /= weight.max()
+    for _ in range(2):
+        _weigh_items(start, item, weight, load)
         for member in range(n_members):
-            for at in range(group.start[member], group.start[member + 1]):
-                load[group.item[at]] += weight[member]
+            heaviest = _LIGHTEST
+            for at in range(start[member], start[member + 1]):
+                heaviest = max(heaviest, load[item[at]])
+            weight[member] /= heaviest
     whole = np.empty(n_members, dtype=np.int64)
     for member in range(n_members):
-        whole[member] = np.int64(weight[member] * _UNIT)
+        whole[member] = np.int64(min(weight[member], 1.0) * _UNIT)
     return whole
+
+
+@njit(cache=True, nogil=True)
+def _weigh_items(start, item, weight, load):
+    """The summed weights of those who have each item, written to `load`."""
+    load[:] = 0
+    for member in range(len(start) - 1):
+        for at in range(start[member], start[member + 1]):
+            load[item[at]] += weight[member]
 
 
 @njit(cache=True, nogil=True)
@@ -668,7 +686,21 @@ def _compacted(group, keeps_item, keeps_member):
                 _set_bit(bits[item], own)
         own += 1
         start[own] = n_entries
-    return Search(start, items[:n_entries], bits, attributes[:n_items], group.cap)
+    items = items[:n_entries]
+    return Search(start, items, bits, attributes[:n_items], group.cap, _packed_weights(start, items, n_items))
+
+
+@njit(cache=True, nogil=True)
+def _packed_weights(start, item, n_items):
+    """Raised weights, scaled in whole numbers so that no item weighs more than one unit."""
+    weight = raised_weights(start, item, n_items)
+    load = np.empty(n_items, dtype=np.int64)
+    _weigh_items(start, item, weight, load)
+    heaviest = load.max()
+    if heaviest > _UNIT:
+        for member in range(len(weight)):
+            weight[member] = weight[member] * _UNIT // heaviest
+    return weight
 
 
 @njit(cache=True, nogil=True)
@@ -774,11 +806,11 @@ def _commonest(search, count, left, n_left):
 def _narrowest_member(search, remaining, count, n_left):
     """The remaining member with the fewest items to delete; -1 where `n_left` items cannot delete all who remain.
 
-    A member weighs one over the count of their commonest item; then no item weighs more than one, and more than
-    `n_left` in all needs more than `n_left` items.
+    An item weighs at most one unit, so those who remain weigh at most `n_left` units where that many items delete
+    them. Members weigh what the search began with; also one over the count of their commonest item.
     """
     chosen, fewest, least = -1, NO_CAP, NO_CAP
-    total = 0
+    total, given = 0, 0
     for member in range(len(search.start) - 1):
         if not _has_bit(remaining, member):
             continue
@@ -791,7 +823,8 @@ def _narrowest_member(search, remaining, count, n_left):
         if own == 0:
             return -1
         total += _UNIT // commonest
-        if total > n_left * _UNIT:
+        given += search.weight[member]
+        if max(total, given) > n_left * _UNIT:
             return -1
         if own < fewest or (own == fewest and commonest < least):
             chosen, fewest, least = member, own, commonest

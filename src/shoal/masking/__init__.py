@@ -1,9 +1,11 @@
 """Stage 3: what is shown of a group."""
 
+from shoal.masking.anatomize import Anatomize
 from shoal.masking.mean import Mean
+from shoal.masking.permute import Permute
 from shoal.masking.ranges import Ranges
 from shoal.masking.suppress import Suppress
 
-MASKS: dict[str, type] = {cls.name: cls for cls in (Ranges, Mean, Suppress)}
+MASKS: dict[str, type] = {cls.name: cls for cls in (Ranges, Mean, Suppress, Anatomize, Permute)}
 
-__all__ = ["MASKS", "Mean", "Ranges", "Suppress"]
+__all__ = ["MASKS", "Anatomize", "Mean", "Permute", "Ranges", "Suppress"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -35,14 +35,23 @@ class Published:
     record_of_published: NDArray[np.int32]
     """Which original record each published one is."""
     pseudonym_of_person: pl.Series | None
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    """Sensitive tables that are published beside the frame, by attribute (anatomize)."""
+    linked: pl.DataFrame | None = None
+    """What the steward keeps where attributes are published apart: which values belong to one person."""
 
 
 def publish(table: Table, grouping: Grouping, mask: Mask) -> Published:
     """Mask a table by groups.
 
+    A mask that has a `publish` of its own (anatomize, permute) is asked; all others give a label a group.
+
     Columns keep their names and order; dropped columns are gone. Person ids become random pseudonyms that are not
     derived from the id, and records are shuffled by secure randomness, so that neither tells the original id or order.
     """
+    own = getattr(mask, "publish", None)
+    if own is not None:
+        return own(table, grouping)
     records = GroupedRecords.of(table, grouping)
     order = secrecy.secret_order(table.n_records)
     group = records.group_of_record[order]

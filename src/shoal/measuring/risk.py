@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.models.counts import GroupCounts
 from shoal.table.observe import Observation
@@ -32,9 +30,11 @@ class Risk:
         The lowest g-balance of a group; the highest h-affiliation of a group and sensitive attribute (None without).
     k, person_k
         The fewest records and the fewest persons of a group.
-    prosecutor_risk, journalist_risk
-        Re-identification counted on persons, one divided by the number of persons of the group: the largest (an
-        adversary who knows that the target is in the table), and the mean over persons (expected share found).
+    prosecutor_risk, journalist_risk, marketer_risk
+        Re-identification counted on persons, one divided by the number of persons of the group. Prosecutor: the
+        largest, for an adversary who knows that the target is in the table. Journalist: for one who does not; the groups
+        of the population would be needed, and those of the table are the safe bound, so it equals the first. Marketer:
+        the mean over persons, the share of all that can be expected to be found.
     unique_persons
         How many persons are alone in some group: an adversary who knows their quasi-identifiers finds them for sure.
     """
@@ -52,33 +52,39 @@ class Risk:
     person_k: int
     prosecutor_risk: float
     journalist_risk: float
+    marketer_risk: float
     unique_persons: int
 
 
 def measure_risk(seen: Observation, counts: GroupCounts | None = None) -> Risk:
     """The risks of a table or release as it is seen."""
     counts = counts if counts is not None else seen.counts(NEEDS)
-    record_risk = counts.most_records / counts.records
+    alone = seen.persons_alone(counts.persons == 1)
+    return replace(risk_of_counts(counts), persons=seen.n_persons, unique_persons=alone)
+
+
+def risk_of_counts(counts: GroupCounts) -> Risk:
+    """The risks of groups of whole persons; what the counts do not show is not a number."""
+    n_persons = int(counts.persons.sum())
     value_risk = {name: values.most_persons / counts.persons for name, values in counts.values.items()}
-    persons_in_groups = int(counts.persons.sum())
+    record_risk, balance = np.full((2, len(counts)), np.nan)
+    if "most_records" in counts.known:
+        record_risk = counts.most_records / counts.records
+        balance = 1 - counts.squared_records / counts.records.astype(np.float64) ** 2
     return Risk(
-        records=seen.n_records,
-        persons=seen.n_persons,
-        groups=seen.n_groups,
+        records=int(counts.records.sum()),
+        persons=n_persons,
+        groups=len(counts),
         max_gidr=float(record_risk.max()),
-        avg_gidr=_mean(record_risk),
+        avg_gidr=float(record_risk.mean()),
         max_gsar={name: float(risk.max()) for name, risk in value_risk.items()},
-        avg_gsar={name: _mean(risk) for name, risk in value_risk.items()},
-        g_balance=float((1 - counts.squared_records / counts.records.astype(np.float64) ** 2).min()),
+        avg_gsar={name: float(risk.mean()) for name, risk in value_risk.items()},
+        g_balance=float(balance.min()),
         h_affiliation=max((float(risk.max()) for risk in value_risk.values()), default=None),
         k=int(counts.records.min()),
         person_k=int(counts.persons.min()),
         prosecutor_risk=float(1 / counts.persons.min()),
-        journalist_risk=float(seen.n_groups / persons_in_groups),
-        unique_persons=seen.persons_alone(counts.persons == 1),
+        journalist_risk=float(1 / counts.persons.min()),
+        marketer_risk=float(len(counts) / n_persons),
+        unique_persons=int((counts.persons == 1).sum()),
     )
-
-
-def _mean(risk_of_group: NDArray[np.float64]) -> float:
-    """The mean over groups, to the last digit whatever order the groups stand in."""
-    return math.fsum(risk_of_group.tolist()) / len(risk_of_group)

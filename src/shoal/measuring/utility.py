@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,19 @@ class Utility:
     within_variance: float
 
 
-def measure_utility(table: Table, grouping: Grouping) -> Utility:
-    """What a grouping of a table loses; O(records x quasi-identifiers)."""
+def measure_utility(table: Table, grouping: Grouping, *, exact_quasi: bool = False) -> Utility:
+    """What a grouping of a table loses; O(records x quasi-identifiers).
+
+    With `exact_quasi` quasi-identifiers are published as they are, so that nothing of them is lost.
+    """
+    utility = _utility_of(table, grouping)
+    if not exact_quasi:
+        return utility
+    nothing = dict.fromkeys(utility.ane_of_column, 0.0)
+    return replace(utility, ane=0.0, ane_of_column=nothing, granularity=1.0, within_variance=0.0)
+
+
+def _utility_of(table: Table, grouping: Grouping) -> Utility:
     records = GroupedRecords.of(table, grouping)
     weight_of_record = (1.0 / (table.records_of_person * float(table.n_persons)))[table.person_of_record]
     errors, covered, inside, total = {}, [], 0.0, 0.0

@@ -1,0 +1,88 @@
+"""Looking at a table or a release: its risk, and the verdict of the models, from what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from shoal.measuring.risk import NEEDS, Risk, measure_risk, risk_of_counts
+from shoal.models.contract import Model
+from shoal.models.counts import EVERYTHING, JOINT, GroupCounts
+from shoal.models.verdict import PUBLISHED_TABLE, TABLE, Verdict, judge
+from shoal.table.apart import GROUP, count_anatomized, observe_linked, observe_permuted, publishes_apart
+from shoal.table.observe import Observation
+from shoal.table.schema import Schema
+
+IDENTITIES_VISIBLE = (
+    "Quasi-identifiers are published exactly: identities are visible, and k and person-k are only sizes of groups. What "
+    "is hidden is which sensitive value belongs to whom."
+)
+
+
+def look_at_table(frame: pl.DataFrame, schema: Schema, models: Sequence[Model]) -> tuple[Risk, Verdict]:
+    """A table as it is: records with equal quasi-identifiers form a group."""
+    seen = Observation.of_frame(frame, schema)
+    counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
+    return measure_risk(seen, counts), judge(models, counts, checked_from=TABLE)
+
+
+def look_at_release(
+    frame: pl.DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    tables: Mapping[str, pl.DataFrame] | None = None,
+    linked: pl.DataFrame | None = None,
+) -> tuple[Risk, Verdict]:
+    """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`)."""
+    problems = _problems(frame, schema)
+    if not publishes_apart(frame, schema):
+        seen = Observation.of_frame(frame, schema)
+        several = seen.persons_in_several_groups
+        if several:
+            problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
+        counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
+        return measure_risk(seen, counts), judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems)
+    if tables:
+        counts, _, misfits = count_anatomized(frame, tables, schema)
+        problems += misfits
+    else:
+        needs = EVERYTHING - JOINT - {"values_of_person"}
+        counts = observe_permuted(frame, schema).counts(needs)
+        counts = _knowing(counts, needs)
+    notes = [] if _groups_are_alike(frame, schema) else [IDENTITIES_VISIBLE]
+
+    def steward() -> GroupCounts:
+        assert linked is not None
+        return observe_linked(linked, schema).counts(EVERYTHING)
+
+    verdict = judge(
+        models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes,
+        steward=steward if linked is not None else None,
+    )  # fmt: skip
+    return risk_of_counts(counts), verdict
+
+
+def _knowing(counts: GroupCounts, known: frozenset[str]) -> GroupCounts:
+    return GroupCounts(
+        persons=counts.persons, records=counts.records, squared_records=counts.squared_records,
+        most_records=counts.most_records, log_records=counts.log_records, values=counts.values, known=known,
+    )  # fmt: skip
+
+
+def _groups_are_alike(frame: pl.DataFrame, schema: Schema) -> bool:
+    """Whether all rows of a group show the same quasi-identifiers."""
+    shown = frame.select(GROUP, *schema.quasi_names).unique()
+    return len(shown) == frame[GROUP].n_unique()
+
+
+def _problems(frame: pl.DataFrame, schema: Schema) -> list[str]:
+    """What a release must not show, whatever the models say."""
+    problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in frame.columns]
+    named = {name for name, _ in schema.roles()}
+    return problems + [
+        f"'{name}' is published, but the policy gives it no role."
+        for name in frame.columns
+        if name not in named and name != GROUP
+    ]
