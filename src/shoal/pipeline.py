@@ -176,7 +176,7 @@ def _refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
     if spread and getattr(mask, "shows_identities", False):
         raise ParameterError(
             f"{', '.join(spread)} cannot be promised with the mask {getattr(mask, 'name', 'chosen')}: it publishes exact "
-            "quasi-identifiers, so identities are visible. Mask them too with quasi='range', or drop the model."
+            "quasi-identifiers, so identities are visible. Mask them too with quasi_as='range', or drop the model."
         )
 
 

@@ -41,16 +41,19 @@ def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> 
     from shoal import pipeline
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release
-    from shoal.reading import read_files
+    from shoal.publishing.read import read_published
 
     clock = time.perf_counter()
     file, default_policy, problems = _look_up(Path(release))
     policy, _ = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy)
     if not policy.models:
         raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
-    reading = read_files(file, csv=csv_options_of_release(policy, flags))
+    published = read_published(file, csv=csv_options_of_release(policy, flags))
     with output.warnings_as_notes():
-        verification = pipeline.verify(reading.frame, policy.schema_of_release(), policy.models)
+        verification = pipeline.verify(
+            published.frame, policy.schema_of_release(), policy.models,
+            tables=published.tables, linked=published.linked,
+        )  # fmt: skip
     problems = [*problems, *verification.problems]
     holds = verification.holds and not problems
     answer: dict[str, Any] = verification.to_dict()

@@ -186,11 +186,11 @@ def _prove(group, l, node_limit):
         return BOUND, NO_LIMIT, 0
     if _is_capped(group, l) and grow_with_caps(group, order, picked, n_picked, l)[-1] >= l:
         return BOUND, NO_LIMIT, 0
-    if proved_by_weights(group, raised_weights(group.start, group.item, len(group.count)), l) >= l:
-        return WEIGHTS, NO_LIMIT, 0
     size = deletion_set_size(group, l - 1)
     if size < l:
         return DELETED, size, 0
+    if proved_by_weights(group, raised_weights(group.start, group.item, len(group.count)), l) >= l:
+        return WEIGHTS, NO_LIMIT, 0
     size, nodes = smallest_by_search(group, l - 1, node_limit)
     if size < 0:
         return LIMIT, NO_LIMIT, nodes
@@ -769,10 +769,8 @@ def _open(search, remaining, n_left, is_settled, left, count, branch):
         if not is_settled[item] and left[search.attribute[item]] > 0:
             for word in range(len(remaining)):
                 count[item] += _n_bits(remaining[word] & search.bits[item, word])
-    if _commonest(search, count, left, n_left) < n_remaining:
-        return 0
     chosen = _narrowest_member(search, remaining, count, n_left)
-    if chosen < 0:
+    if chosen < 0 or _commonest(search, count, left, n_left) < n_remaining:
         return 0
     n_branches = 0
     for at in range(search.start[chosen], search.start[chosen + 1]):
@@ -789,16 +787,17 @@ def _open(search, remaining, n_left, is_settled, left, count, branch):
 
 @njit(cache=True, nogil=True)
 def _commonest(search, count, left, n_left):
-    """The summed counts of the `n_left` commonest items that caps admit."""
+    """At least the summed counts of the `n_left` commonest items that caps admit; where no cap binds, exactly that."""
     still = left.copy()
+    largest = count.max()
+    n_with = np.zeros(largest + 1, dtype=np.int64)
+    for item in range(len(count)):
+        n_with[count[item]] += 1
     total = 0
-    for item in np.argsort(count)[::-1]:
-        if n_left == 0 or count[item] == 0:
-            break
-        if still[search.attribute[item]] > 0:
-            still[search.attribute[item]] -= 1
-            total += count[item]
-            n_left -= 1
+    for number in range(largest, 0, -1):
+        taken = min(n_with[number], n_left)
+        total += taken * number
+        n_left -= taken
     return total
 
 

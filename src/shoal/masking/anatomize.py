@@ -1,4 +1,4 @@
-"""Mask "anatomize": quasi-identifiers in one table, each sensitive attribute in a table of counts, joined by group only."""
+"""Mask "anatomize": quasi-identifiers in one table, each sensitive attribute in a table of counts, joined by group."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Anatomize:
 
     Parameters
     ----------
-    quasi
+    quasi_as
         "exact": quasi-identifiers as they are (Xiao and Tao, 2006). Identities are then visible; what is hidden is
         which value belongs to whom. "range": quasi-identifiers masked by group as well.
 
@@ -52,19 +52,19 @@ class Anatomize:
     Group numbers and the order of rows come from secure randomness.
     """
 
-    quasi: str = "exact"
+    quasi_as: str = "exact"
     name: ClassVar[str] = "anatomize"
     links_values: ClassVar[bool] = False
     """Whether the published table shows which values belong to one person."""
 
     def __post_init__(self) -> None:
-        if self.quasi not in SHOWN:
-            raise ParameterError("quasi must be 'exact' or 'range'.")
+        if self.quasi_as not in SHOWN:
+            raise ParameterError("quasi_as must be 'exact' or 'range'.")
 
     @property
     def shows_identities(self) -> bool:
         """Whether exact quasi-identifiers are published."""
-        return self.quasi == "exact"
+        return self.quasi_as == "exact"
 
     def publish(self, table: Table, grouping: Grouping) -> Published:
         """The quasi-identifier table and the sensitive tables."""
@@ -102,7 +102,7 @@ class Anatomize:
         by_person = GroupedRecords(table.person_of_record, table.n_persons)
         columns: dict[str, pl.Series] = {}
         for name in table.frame.columns:
-            if name in table.quasi and self.quasi == "range":
+            if name in table.quasi and self.quasi_as == "range":
                 labels = Ranges().mask(table.quasi[name], by_group, table)
                 columns[name] = spread(labels, grouping.group_of_person[order])
             elif name in table.quasi and one_each:

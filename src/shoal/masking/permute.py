@@ -24,7 +24,7 @@ class Permute:
 
     Parameters
     ----------
-    quasi
+    quasi_as
         "exact": quasi-identifiers as they are; identities are then visible. "range": masked by group as well.
 
     Notes
@@ -33,18 +33,18 @@ class Permute:
     group are the counts of each attribute's values, as from anatomized tables.
     """
 
-    quasi: str = "exact"
+    quasi_as: str = "exact"
     name: ClassVar[str] = "permute"
     links_values: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.quasi not in SHOWN:
-            raise ParameterError("quasi must be 'exact' or 'range'.")
+        if self.quasi_as not in SHOWN:
+            raise ParameterError("quasi_as must be 'exact' or 'range'.")
 
     @property
     def shows_identities(self) -> bool:
         """Whether exact quasi-identifiers are published."""
-        return self.quasi == "exact"
+        return self.quasi_as == "exact"
 
     def publish(self, table: Table, grouping: Grouping) -> Published:
         """The permuted table."""
@@ -65,7 +65,7 @@ class Permute:
         for name in table.frame.columns:
             if name not in published:
                 continue
-            if name in table.quasi and self.quasi == "range":
+            if name in table.quasi and self.quasi_as == "range":
                 columns[name] = spread(Ranges().mask(table.quasi[name], by_group, table), group)
             elif name == table.schema.person and names is not None:
                 columns[name] = names.gather(person)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from shoal.measuring.risk import NEEDS, Risk, measure_risk, risk_of_counts
@@ -11,7 +13,8 @@ from shoal.models.contract import Model
 from shoal.models.counts import EVERYTHING, JOINT, GroupCounts
 from shoal.models.verdict import PUBLISHED_TABLE, TABLE, Verdict, judge
 from shoal.table.apart import GROUP, count_anatomized, observe_linked, observe_permuted, publishes_apart
-from shoal.table.observe import Observation
+from shoal.table.columns import code_values
+from shoal.table.observe import Observation, number_alike
 from shoal.table.schema import Schema
 
 IDENTITIES_VISIBLE = (
@@ -61,7 +64,19 @@ def look_at_release(
         models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes,
         steward=steward if linked is not None else None,
     )  # fmt: skip
-    return risk_of_counts(counts), verdict
+    return _with_identities(risk_of_counts(counts), frame, schema), verdict
+
+
+def _with_identities(risk: Risk, frame: pl.DataFrame, schema: Schema) -> Risk:
+    """The risk of being found by quasi-identifiers, which need not be alike inside a group here."""
+    columns = [code_values(frame[name]) for name in schema.quasi_names]
+    alike, n_alike = number_alike([(codes, len(distinct) + 1) for codes, distinct in columns])
+    persons = np.bincount(alike, minlength=n_alike)
+    largest = float(1 / persons.min())
+    return replace(
+        risk, prosecutor_risk=largest, journalist_risk=largest, marketer_risk=n_alike / len(frame),
+        unique_persons=int((persons == 1).sum()),
+    )  # fmt: skip
 
 
 def _knowing(counts: GroupCounts, known: frozenset[str]) -> GroupCounts:

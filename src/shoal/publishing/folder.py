@@ -44,6 +44,7 @@ KNOWN_FILES = frozenset(
         "codebook.json",
         MANIFEST_PATH,
         "steward/groups.parquet",
+        "steward/linked.parquet",
         "steward/persons.parquet",
         "steward/policy.toml",
         "steward/report.html",

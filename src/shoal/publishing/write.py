@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from shoal.errors import ParameterError
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.reading import CsvOptions
+from shoal.table.apart import GROUP
 
 if TYPE_CHECKING:
     from shoal.publishing.release import Release
@@ -54,7 +56,11 @@ def write_release(
         steward = new / "steward"
         steward.mkdir(mode=0o700)
         _write_table(release.published.frame, new / f"release.{format}", format, csv or CsvOptions())
-        _write_json(new / "codebook.json", codebook(release))
+        for name, file in names_of_tables(release, format).items():
+            _write_table(release.published.tables[name], new / file, format, csv or CsvOptions())
+        if release.published.linked is not None:
+            release.published.linked.write_parquet(steward / "linked.parquet")
+        _write_json(new / "codebook.json", codebook(release, format))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         _write_groups(release, steward / "groups.parquet")
         if keep_person_map:
@@ -68,10 +74,21 @@ def write_release(
     return Path(folder)
 
 
-def codebook(release: Release) -> dict[str, Any]:
+def names_of_tables(release: Release, format: str) -> dict[str, str]:
+    """The file of each sensitive table of an anatomized release."""
+    names: dict[str, str] = {}
+    for number, column in enumerate(release.published.tables, start=1):
+        plain = re.sub(r"[^A-Za-z0-9_.]+", "-", column).strip("-.").lower() or str(number)
+        name = f"release-{plain}.{format}"
+        names[column] = name if name not in names.values() else f"release-{plain}-{number}.{format}"
+    return names
+
+
+def codebook(release: Release, format: str = "csv") -> dict[str, Any]:
     """What a reader of the released table must know of its columns; nothing of single persons."""
     mask = str(getattr(release.mask, "name", "custom"))
-    role_of = dict(release.schema.roles())
+    role_of = {**dict(release.schema.roles()), GROUP: "group"}
+    exact = getattr(release.mask, "shows_identities", False)
     columns = []
     for name in release.published.frame.columns:
         role = role_of[name]
@@ -79,7 +96,7 @@ def codebook(release: Release) -> dict[str, Any]:
         if role == "quasi":
             column = release.table.quasi[name]
             entry["kind"] = getattr(column, "kind", "nominal")
-            entry["shown_as"] = HOW_MASKED.get(mask, mask)
+            entry["shown_as"] = "unchanged" if exact else HOW_MASKED.get(mask, HOW_MASKED["range"])
             if mask == "range" and column.source is not None and column.source.hierarchy is not None:
                 entry["shown_as"] = "the lowest node of the column's hierarchy that covers a group"
         elif role == "person":
@@ -87,11 +104,21 @@ def codebook(release: Release) -> dict[str, Any]:
         elif role == "time":
             shown = {"sequence": "the person's own first, second, ... time", "shift": "dates shifted a person"}
             entry["shown_as"] = shown[release.schema.time_as]
+        elif role == "group":
+            entry["shown_as"] = "a random number that the rows of a group share"
+        elif role == "sensitive" and mask == "permute":
+            entry["shown_as"] = "permuted inside the group, apart from the other attributes"
         else:
             entry["shown_as"] = "unchanged"
         columns.append(entry)
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
-    return {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
+    book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
+    if release.published.tables:
+        book["tables"] = [
+            {"file": file, "attribute": name, "columns": release.published.tables[name].columns}
+            for name, file in names_of_tables(release, format).items()
+        ]
+    return book
 
 
 def _policy_of(release: Release, csv: CsvOptions) -> str:
