@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from shoal.grouping import Grouping
 from shoal.models import Model
-from shoal.models.counts import SPREAD
 from shoal.table.schema import Nominal, Number, Quasi, Schema
 from shoal.table.table import Table
 from tests.laws.twins import twin_of
@@ -98,13 +97,14 @@ def small_tables(
     max_persons: int = 14,
     n_values: int = 4,
     may_miss: bool = True,
+    person_column: bool | None = None,
 ) -> Small:
     """Persons with one or several records, values that drift or stay, missing values, constants, duplicates."""
     attributes = [
         (f"q{place}", kind) for place, kind in enumerate(draw(st.permutations(kinds))[: draw(st.integers(1, len(kinds)))])
     ]
     n_persons = draw(st.integers(2, max_persons))
-    has_person_column = draw(st.sampled_from([True, True, True, False]))
+    has_person_column = draw(st.sampled_from([True, True, True, False])) if person_column is None else person_column
     most_records = draw(st.sampled_from([1, 2, 4, 7])) if has_person_column else 1
     drifts = draw(st.booleans())
     missing = draw(st.sampled_from([0.0, 0.0, 0.15])) if may_miss else 0.0
@@ -136,7 +136,3 @@ def assume_feasible(small: Small, models: Sequence[Model]) -> None:
 
 def assume_clear(closest: float) -> None:
     assume(closest > TOO_CLOSE)
-
-
-def spread_only(models: Sequence[Model]) -> bool:
-    return all(model.needs <= SPREAD for model in models)

@@ -14,6 +14,7 @@ import pytest
 import shoal
 from shoal import Nominal, Schema
 from shoal.masking.publish import without_unused_categories
+from shoal.publishing.release import Release
 
 N = 300
 SCHEMA = Schema(
@@ -35,7 +36,7 @@ def visits() -> pl.DataFrame:
     )
 
 
-def release(frame: Any = None, **options: Any) -> shoal.release.Release:  # type: ignore[name-defined]
+def release(frame: Any = None, **options: Any) -> Release:
     return shoal.protect(visits() if frame is None else frame, SCHEMA, [shoal.GBalance(g=0.6)], **options)
 
 

@@ -50,7 +50,7 @@ def prosecutor(records: Sequence[tuple]) -> float:
     return max(1 / len(persons(of_group(records, group))) for group in groups(records))
 
 
-def journalist(records: Sequence[tuple]) -> float:
+def marketer(records: Sequence[tuple]) -> float:
     """The mean over persons (in each group they are seen in) of one divided by the persons of the group."""
     chances = [
         1 / len(persons(of_group(records, group)))

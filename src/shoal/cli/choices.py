@@ -34,13 +34,15 @@ MODEL_FLAGS = {
     "beta": ("beta-likeness", "beta"),
     "beta_kind": ("beta-likeness", "kind"),
     "delta": ("delta-disclosure", "delta"),
+    "joint_l": ("joint-diversity", "l"),
+    "exponential_l": ("exponential-l", "l"),
 }
 STAND_INS = {"g-balance": {"g", "k"}, "h-affiliation": {"h", "l"}}
 """Parameters that say the same thing in two ways: one given by flag replaces the other."""
 
 COLUMN_FLAGS = {"quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped"}
-METHOD_FLAGS = ("cut", "ties")
-MASK_FLAGS = ("code_extremes",)
+METHOD_FLAGS = ("cut", "ties", "spread")
+MASK_FLAGS = ("code_extremes", "quasi_as")
 
 
 def chosen_policy(flags: Flags, *, default_file: Path | None = None) -> tuple[Policy, Path]:
@@ -169,9 +171,24 @@ def _lay_models(document: dict[str, Any], flags: Flags) -> None:
         if len(parts) != 2:
             raise click.UsageError("--alpha-k takes two numbers: --alpha-k 0.5,5")
         asked["alpha-k-anonymity"] = {"alpha": number_or_text(parts[0]), "k": number_or_text(parts[1])}
+    if flags.get("joint_caps") is not None:
+        asked.setdefault("joint-diversity", {})["caps"] = _caps(flags["joint_caps"])
     for model, parameters in asked.items():
         document.setdefault("models", {})
         document["models"][model] = _laid(document["models"].get(model, {}), parameters, model)
+
+
+def _caps(text: str) -> dict[str, Any]:
+    """Caps written as column=number, separated by commas."""
+    from shoal.policy.numbers import number_or_text
+
+    caps = {}
+    for part in text.split(","):
+        column, _, number = part.rpartition("=")
+        if not column.strip():
+            raise click.UsageError("--joint-caps takes columns with a number: --joint-caps treatment=2,disease=4")
+        caps[column.strip()] = number_or_text(number)
+    return caps
 
 
 def _laid(before: Any, parameters: dict[str, Any], model: str) -> dict[str, Any]:

@@ -104,6 +104,12 @@ models = _together(
                  "the table."),
     click.option("--beta-kind", metavar="KIND", help="basic (default) or enhanced."),
     click.option("--delta", metavar="D", help="delta-disclosure: shares in group and table differ by less than e^D."),
+    click.option("--joint-l", metavar="L", help="joint diversity: excluding fewer than L values, of any sensitive "
+                 "attributes, leaves somebody in every group."),
+    click.option("--joint-caps", metavar="C=N,...", help="For --joint-l: at most N of the excluded values are of "
+                 "attribute C; 0 leaves it unprotected."),
+    click.option("--exponential-l", metavar="L", help="Each attribute has L values among records equal on all others "
+                 "(a baseline for study)."),
 )  # fmt: skip
 
 making = _together(
@@ -111,7 +117,11 @@ making = _together(
                  "decomposition."),
     click.option("--cut", metavar="WHICH", help="For balance-tree: best (default), or median as in the paper."),
     click.option("--ties", metavar="HOW", help="For --cut median: together (default) or split."),
-    click.option("--mask", metavar="NAME", help="What is shown of a group: range (default), mean or suppress."),
+    click.option("--spread", metavar="KIND", help="For mondrian: range (default) or z-score."),
+    click.option("--mask", metavar="NAME", help="What is shown of a group: range (default), mean, suppress, anatomize "
+                 "or permute."),
+    click.option("--quasi-as", metavar="HOW", help="For --mask anatomize and permute: show quasi-identifiers exact "
+                 "(default) or as range."),
     click.option("--code-extremes", is_flag=True, default=None, help="Top- and bottom-code an extreme value that only "
                  "one person has."),
     click.option("--max-suppressed", type=click.IntRange(min=0), metavar="N", help="Leave out at most N persons where "

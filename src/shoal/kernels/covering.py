@@ -67,13 +67,13 @@ class Search(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def prove_groups(members, l, node_limit):
+def prove_groups(members, l, work_limit):
     """What decides whether at least l items must be deleted to delete each group: positive for yes, else no.
 
     Notes
     -----
     A yes is always proved. A no is either proved (DELETED: a set of fewer items deletes everybody) or stands for a
-    search that was given up after `node_limit` nodes (LIMIT). Most groups cost one look at some of their members.
+    search that was given up after a work of `work_limit` (LIMIT). Most groups cost one look at some of their members.
     """
     n_groups = len(members.start_of_group) - 1
     proof = np.empty(n_groups, dtype=np.int8)
@@ -83,18 +83,18 @@ def prove_groups(members, l, node_limit):
         if _has_disjoint_members(members, group, l, seen, 2 * group + 1):
             proof[group] = GREEDY
         else:
-            proof[group] = _prove(_gather(members, group, seen, number, 2 * group + 2), l, node_limit)[0]
+            proof[group] = _prove(_gather(members, group, seen, number, 2 * group + 2), l, work_limit)[0]
     return proof
 
 
 @njit(cache=True, nogil=True)
-def largest_proved(members, l, node_limit, total_limit):
+def largest_proved(members, l, work_limit, total_limit):
     """The largest number of items that is proved to be needed for each group; at least l just where l is proved.
 
     Notes
     -----
-    Above l the searches of all groups together may take `total_limit` nodes; groups whose turn comes later are
-    raised by what is cheap.
+    Beyond deciding l, the searches of all groups together may take a work of `total_limit`; groups whose turn comes
+    later get what the cheap checks prove.
     """
     n_groups = len(members.start_of_group) - 1
     largest = np.empty(n_groups, dtype=np.int64)
@@ -103,8 +103,8 @@ def largest_proved(members, l, node_limit, total_limit):
     for group in range(n_groups):
         is_plain = _has_disjoint_members(members, group, l, seen, 2 * group + 1)
         own = _gather(members, group, seen, number, 2 * group + 2)
-        largest[group], nodes = _largest(own, l, is_plain, node_limit, total_limit)
-        total_limit = max(total_limit - nodes, 0)
+        largest[group], work = _largest(own, l, is_plain, work_limit, total_limit)
+        total_limit = max(total_limit - work, 0)
     return largest
 
 
@@ -171,8 +171,8 @@ def _gather(members, group, seen, number, mark):
 
 
 @njit(cache=True, nogil=True)
-def _prove(group, l, node_limit):
-    """What decides whether the group needs l items, the size of a deletion set found (or NO_LIMIT), nodes searched."""
+def _prove(group, l, work_limit):
+    """What decides whether the group needs l items, the size of a deletion set found (or NO_LIMIT), work of searching."""
     n_members = len(group.start) - 1
     if n_members == 0:
         return LIMIT, NO_LIMIT, 0
@@ -189,57 +189,46 @@ def _prove(group, l, node_limit):
     size = deletion_set_size(group, l - 1)
     if size < l:
         return DELETED, size, 0
-    if proved_by_weights(group, raised_weights(group.start, group.item, len(group.count)), l) >= l:
+    if not _fits(group):
+        weight = raised_weights(group.start, group.item, len(group.count))
+        return (WEIGHTS if proved_by_weights(group, weight, l) >= l else LIMIT), NO_LIMIT, 0
+    reduced = _reduced(group, l - 1)
+    if proved_by_weights(reduced, reduced.weight, l) >= l:
         return WEIGHTS, NO_LIMIT, 0
-    size, nodes = smallest_by_search(group, l - 1, node_limit)
+    size, work = _search(reduced, min(l - 1, n_members), work_limit)
     if size < 0:
-        return LIMIT, NO_LIMIT, nodes
-    return (DELETED if size < l else SEARCHED), size, nodes
+        return LIMIT, NO_LIMIT, work
+    return (DELETED if size < l else SEARCHED), size, work
 
 
 @njit(cache=True, nogil=True)
-def _largest(group, l, is_plain, node_limit, total_limit):
-    """The largest diversity proved, and the nodes searched for it beyond deciding l."""
+def _largest(group, l, is_plain, work_limit, total_limit):
+    """The largest diversity proved, and the work of searching for it beyond deciding l."""
     n_members = len(group.start) - 1
     if n_members == 0:
         return 0, 0
     if _has_undeletable(group):
         return NO_LIMIT, 0
-    found = deletion_set_size(group, NO_LIMIT - 1)
+    least, most = l, deletion_set_size(group, NO_LIMIT - 1)
     if not is_plain:
-        proof, size, _ = _prove(group, l, node_limit)
-        if proof < 0:
-            return _largest_below(group, min(found, size, l - 1), node_limit, total_limit)
-    largest = max(l, _cheaply_proved(group, found))
-    nodes = 0
-    if found == NO_LIMIT and largest < NO_LIMIT:  # perhaps no admissible set deletes everybody
-        size, used = smallest_by_search(group, n_members, min(node_limit, total_limit))
-        nodes += used
-        if size == NO_LIMIT:
-            return NO_LIMIT, nodes
+        proof, size, _ = _prove(group, l, work_limit)
+        if proof < 0:  # then no more than l - 1 may be said, whatever a longer search would find
+            least, most = 1, min(most, size, l - 1)
+    least = max(least, min(_cheaply_proved(group, most), most))
+    work = 0
+    if least < most == NO_LIMIT:  # perhaps no set that caps admit deletes everybody
+        size, work = smallest_by_search(group, n_members, min(work_limit, total_limit))
         if size > 0:
-            found = size
-    while largest < found:
-        size, used = smallest_by_search(group, largest, min(node_limit, total_limit - nodes))
-        nodes += used
-        if size <= largest:  # a set, or given up
+            most = size
+            if size == NO_LIMIT:
+                least = NO_LIMIT
+    while least < most:
+        size, used = smallest_by_search(group, least, min(work_limit, total_limit - work))
+        work += used
+        if size <= least:  # a set, or given up
             break
-        largest += 1
-    return largest, nodes
-
-
-@njit(cache=True, nogil=True)
-def _largest_below(group, most, node_limit, total_limit):
-    """The largest diversity proved, up to `most`, which is the size of a deletion set or the most that may be said."""
-    largest = min(_cheaply_proved(group, most), most)
-    nodes = 0
-    while largest < most:
-        size, used = smallest_by_search(group, largest, min(node_limit, total_limit - nodes))
-        nodes += used
-        if size <= largest:  # a set, or given up
-            break
-        largest += 1
-    return largest, nodes
+        least += 1
+    return least, work
 
 
 @njit(cache=True, nogil=True)
@@ -285,22 +274,25 @@ def proved_by_weights(group, weight, most):
     if the heaviest t items that caps admit together weigh less than everybody, more than t items are needed. With equal
     weights this is theorem 6 of the paper, repaired.
     """
-    load = np.empty(len(group.count), dtype=np.int64)
+    load = np.empty(len(group.attribute), dtype=np.int64)
     _weigh_items(group.start, group.item, weight, load)
     total = weight.sum()
     left = group.cap.copy()
-    taken = 0
     n_taken = 0
-    for item in np.argsort(load)[::-1]:
-        if n_taken + 1 >= most:
-            break
-        if left[group.attribute[item]] > 0:
-            left[group.attribute[item]] -= 1
-            taken += load[item]
-            n_taken += 1
-            if taken >= total:
-                return n_taken
-    return most if n_taken + 1 >= most else NO_LIMIT
+    while n_taken + 1 < most:
+        heaviest = -1
+        for item in range(len(load)):
+            if left[group.attribute[item]] > 0 and (heaviest < 0 or load[item] > load[heaviest]):
+                heaviest = item
+        if heaviest < 0 or load[heaviest] == 0:
+            return NO_LIMIT  # all that caps admit are too few
+        left[group.attribute[heaviest]] -= 1
+        n_taken += 1
+        total -= load[heaviest]
+        load[heaviest] = 0
+        if total <= 0:
+            return n_taken
+    return most
 
 
 @njit(cache=True, nogil=True)
@@ -562,16 +554,20 @@ def _members_of_items(group):
 
 
 @njit(cache=True, nogil=True)
-def smallest_by_search(group, most, node_limit):
+def smallest_by_search(group, most, work_limit):
     """The size of an admitted deletion set of at most `most` items; NO_LIMIT where there is none; -1 where given up.
 
-    Also the number of nodes searched. The set found need not be the smallest.
+    Also the work: words of bits and items looked at. The set found need not be the smallest.
     """
-    n_members = len(group.start) - 1
-    n_words = (n_members + 63) // 64
-    if node_limit <= 0 or len(group.count) * n_words > _MOST_WORDS:
+    if work_limit <= 0 or not _fits(group):
         return -1, 0
-    return _search(_reduced(group, most), min(most, n_members), node_limit)
+    return _search(_reduced(group, most), min(most, len(group.start) - 1), work_limit)
+
+
+@njit(cache=True, nogil=True)
+def _fits(group):
+    """Whether the group is small enough to be held as bits."""
+    return len(group.count) * ((len(group.start) + 62) // 64) <= _MOST_WORDS
 
 
 @njit(cache=True, nogil=True)
@@ -704,7 +700,7 @@ def _packed_weights(start, item, n_items):
 
 
 @njit(cache=True, nogil=True)
-def _search(search, most, node_limit):
+def _search(search, most, work_limit):
     """Depth first: delete the items of the member who has fewest left, the commonest first, and never one twice.
 
     Each level holds who remains, the branches still to try, and the items that its earlier branches have settled.
@@ -723,16 +719,16 @@ def _search(search, most, node_limit):
     is_settled = np.zeros(n_items, dtype=np.bool_)
     left = search.cap.copy()
     count = np.empty(n_items, dtype=np.int64)
-    depth, nodes = 0, 0
+    depth, work = 0, 0
     opening = True
     while depth >= 0:
         if opening:
-            nodes += 1
-            if nodes > node_limit:
-                return -1, nodes
+            work += len(search.item) + n_items * n_words
+            if work > work_limit:
+                return -1, work
             state = _open(search, remaining[depth], most - depth, is_settled, left, count, branch[depth])
             if state < 0:
-                return depth, nodes
+                return depth, work
             n_branches[depth], next_branch[depth] = state, 0
         at = next_branch[depth]
         if at > 0:  # take back the branch tried last; it stays settled for its siblings
@@ -751,7 +747,7 @@ def _search(search, most, node_limit):
             remaining[depth + 1, word] = remaining[depth, word] & ~search.bits[item, word]
         depth += 1
         opening = True
-    return NO_LIMIT, nodes
+    return NO_LIMIT, work
 
 
 @njit(cache=True, nogil=True)
@@ -787,17 +783,25 @@ def _open(search, remaining, n_left, is_settled, left, count, branch):
 
 @njit(cache=True, nogil=True)
 def _commonest(search, count, left, n_left):
-    """At least the summed counts of the `n_left` commonest items that caps admit; where no cap binds, exactly that."""
-    still = left.copy()
-    largest = count.max()
-    n_with = np.zeros(largest + 1, dtype=np.int64)
+    """The summed counts of the `n_left` commonest items that caps admit."""
+    place = np.zeros(count.max() + 2, dtype=np.int64)  # of the first item with each count, commonest first
     for item in range(len(count)):
-        n_with[count[item]] += 1
+        place[count[item]] += 1
+    for number in range(len(place) - 2, -1, -1):
+        place[number] += place[number + 1]
+    ordered = np.empty(len(count), dtype=np.int32)
+    for item in range(len(count)):
+        ordered[place[count[item] + 1]] = item
+        place[count[item] + 1] += 1
+    left = left.copy()
     total = 0
-    for number in range(largest, 0, -1):
-        taken = min(n_with[number], n_left)
-        total += taken * number
-        n_left -= taken
+    for item in ordered:
+        if n_left == 0 or count[item] == 0:
+            break
+        if left[search.attribute[item]] > 0:
+            left[search.attribute[item]] -= 1
+            total += count[item]
+            n_left -= 1
     return total
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.models.counts import GroupCounts
 from shoal.table.observe import Observation
@@ -76,9 +78,9 @@ def risk_of_counts(counts: GroupCounts) -> Risk:
         persons=n_persons,
         groups=len(counts),
         max_gidr=float(record_risk.max()),
-        avg_gidr=float(record_risk.mean()),
+        avg_gidr=_mean(record_risk),
         max_gsar={name: float(risk.max()) for name, risk in value_risk.items()},
-        avg_gsar={name: float(risk.mean()) for name, risk in value_risk.items()},
+        avg_gsar={name: _mean(risk) for name, risk in value_risk.items()},
         g_balance=float(balance.min()),
         h_affiliation=max((float(risk.max()) for risk in value_risk.values()), default=None),
         k=int(counts.records.min()),
@@ -88,3 +90,8 @@ def risk_of_counts(counts: GroupCounts) -> Risk:
         marketer_risk=float(len(counts) / n_persons),
         unique_persons=int((counts.persons == 1).sum()),
     )
+
+
+def _mean(risk_of_group: NDArray[np.float64]) -> float:
+    """The mean over groups, the same to the last digit in whatever order the groups stand."""
+    return math.fsum(risk_of_group.tolist()) / len(risk_of_group)

@@ -69,7 +69,7 @@ class Release:
     risk: Risk
     utility: Utility
     before: Risk | None
-    schema: Schema
+    schema: Schema = field(repr=False)  # a hierarchy may list values of the table
     models: tuple[Model, ...]
     method: object
     mask: object

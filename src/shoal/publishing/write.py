@@ -87,7 +87,7 @@ def names_of_tables(release: Release, format: str) -> dict[str, str]:
 def codebook(release: Release, format: str = "csv") -> dict[str, Any]:
     """What a reader of the released table must know of its columns; nothing of single persons."""
     mask = str(getattr(release.mask, "name", "custom"))
-    role_of = {**dict(release.schema.roles()), GROUP: "group"}
+    role_of = {GROUP: "group", **dict(release.schema.roles())}
     exact = getattr(release.mask, "shows_identities", False)
     columns = []
     for name in release.published.frame.columns:
