@@ -253,8 +253,8 @@ def _notes(table: Table) -> tuple[str, ...]:
         share = alone["person"].n_unique() / table.n_persons
         if share > NEARLY_IDENTIFIES:
             note = (
-                f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that nobody "
-                "else has. Drop it, or name it as quasi-identifier."
+                f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that "
+                "nobody else has. Drop it, or name it as quasi-identifier."
             )
             warnings.warn(note, ShoalWarning, stacklevel=3)
             notes.append(note)

@@ -100,9 +100,8 @@ def small_tables(
     person_column: bool | None = None,
 ) -> Small:
     """Persons with one or several records, values that drift or stay, missing values, constants, duplicates."""
-    attributes = [
-        (f"q{place}", kind) for place, kind in enumerate(draw(st.permutations(kinds))[: draw(st.integers(1, len(kinds)))])
-    ]
+    chosen = draw(st.permutations(kinds))[: draw(st.integers(1, len(kinds)))]
+    attributes = [(f"q{place}", kind) for place, kind in enumerate(chosen)]
     n_persons = draw(st.integers(2, max_persons))
     has_person_column = draw(st.sampled_from([True, True, True, False])) if person_column is None else person_column
     most_records = draw(st.sampled_from([1, 2, 4, 7])) if has_person_column else 1
@@ -114,10 +113,10 @@ def small_tables(
     for person in range(n_persons):
         first = {name: one_value(chance, kind, spread_of[name], missing) for name, kind in attributes}
         for _ in range(chance.randint(1, most_records)):
-            values = {
-                name: one_value(chance, kind, spread_of[name], missing) if drifts and chance.random() < 0.3 else first[name]
-                for name, kind in attributes
-            }
+            values = dict(first)
+            for name, kind in attributes:
+                if drifts and chance.random() < 0.3:
+                    values[name] = one_value(chance, kind, spread_of[name], missing)
             disease = None if chance.random() < missing else f"d{int(n_values * chance.random() ** 1.5)}"
             records.append((person, values, disease))
     return Small(records, attributes, has_person_column)

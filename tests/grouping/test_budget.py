@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from shoal.errors import ParameterError
 from shoal.grouping.budget import within_budget
-from shoal.models import EntropyBalance, GBalance, HAffiliation, KAnonymity, LDiversity, Model, PersonKAnonymity, RecordRisk
+from shoal.models import (
+    EntropyBalance,
+    GBalance,
+    HAffiliation,
+    KAnonymity,
+    LDiversity,
+    Model,
+    PersonKAnonymity,
+    RecordRisk,
+)
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 from tests.laws.twins import twin_of
@@ -64,9 +73,25 @@ def fewest_sampled(models: list[Model], records_of_person: list[int], max_record
 
 counts = st.lists(st.one_of(st.integers(1, 4), st.integers(1, 30)), min_size=3, max_size=8)
 one_model = st.sampled_from(
-    [GBalance(g=0.5), GBalance(g=0.7), RecordRisk(rho=0.4), RecordRisk(rho=0.25), EntropyBalance(k=3), EntropyBalance(k=2),
-     KAnonymity(k=12), PersonKAnonymity(k=4)]
-)  # fmt: skip
+    [
+        GBalance(g=0.5),
+        GBalance(g=0.7),
+        RecordRisk(rho=0.4),
+        RecordRisk(rho=0.25),
+        EntropyBalance(k=2),
+        EntropyBalance(k=3),
+        KAnonymity(k=12),
+        PersonKAnonymity(k=4),
+    ]
+)
+of_values = st.sampled_from(
+    [
+        [HAffiliation(h=0.5)],
+        [LDiversity(l=2)],
+        [HAffiliation(h=0.6), GBalance(g=0.6)],
+        [LDiversity(l=2, kind="entropy")],
+    ]
+)
 
 
 @settings(max_examples=80)
@@ -99,9 +124,9 @@ def test_the_fewest_persons_are_sampled_down(records_of_person: list[int], model
 @settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(1, 5), st.sampled_from(["flu", "flu", "cold", "asthma"])), min_size=3, max_size=12),
-    st.sampled_from([[HAffiliation(h=0.5)], [LDiversity(l=2)], [HAffiliation(h=0.6), GBalance(g=0.6)], [LDiversity(l=2, kind="entropy")]]),
+    of_values,
     st.integers(0, 4),
-)  # fmt: skip
+)
 def test_never_more_than_allowed(persons: list[tuple[int, str]], models: list[Model], at_most: int) -> None:
     before = table_of([own for own, _ in persons], [disease for _, disease in persons])
     table = spent(before, models, max_suppressed=at_most)
@@ -133,9 +158,7 @@ def test_nothing_is_given_up_where_nothing_must_be() -> None:
 def test_the_notes_say_what_was_left_out() -> None:
     table = spent(table_of([30, 2, 2, 2, 2]), [RecordRisk(rho="1/3")], max_records=4)
     assert table.records_of_person.tolist() == [4, 2, 2, 2, 2]
-    assert table.notes == (
-        "1 of 5 persons were sampled down to 4 records each: 26 of 38 records were left out.",
-    )
+    assert table.notes == ("1 of 5 persons were sampled down to 4 records each: 26 of 38 records were left out.",)
 
 
 def test_sampling_comes_first_then_persons_are_left_out() -> None:

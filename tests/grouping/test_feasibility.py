@@ -97,8 +97,9 @@ def test_every_impossible_model_is_named_and_no_other() -> None:
     table = Table.from_frame(frame, Schema(person="person", quasi=["age"], sensitive=["disease"]))
     message = refused(table, [GBalance(g=0.9), PersonKAnonymity(k=2), HAffiliation(h=0.2, column="disease")])
     assert message.splitlines() == [
-        "g-balance 0.9 cannot be met by any grouping: all 3 records of 2 persons together reach 0.4444. Ask for at most "
-        "0.4444, or allow persons to be left out (max_suppressed) or records of persons who have many (max_records).",
+        "g-balance 0.9 cannot be met by any grouping: all 3 records of 2 persons together reach 0.4444. Ask for at "
+        "most 0.4444, or allow persons to be left out (max_suppressed) or records of persons who have many "
+        "(max_records).",
         "h-affiliation 0.2 on 'disease' cannot be met by any grouping: all 3 records of 2 persons together reach 1. "
         "Ask for at least 1, or allow persons to be left out (max_suppressed) or records of persons who have many "
         "(max_records).",

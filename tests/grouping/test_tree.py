@@ -42,7 +42,9 @@ def larger_tables() -> st.SearchStrategy[Small]:
 
 @settings(max_examples=50)
 @given(small_tables(person_column=True), methods, asked, st.randoms(use_true_random=False))
-def test_the_order_of_records_does_not_matter(small: Small, method: Mondrian, models: list[Model], chance: random.Random) -> None:
+def test_the_order_of_records_does_not_matter(
+    small: Small, method: Mondrian, models: list[Model], chance: random.Random
+) -> None:
     assume_feasible(small, models)
     shuffled = Small(chance.sample(small.records, len(small.records)), small.attributes)
     assert shuffled.groups(method.group(shuffled.table, models)) == small.groups(method.group(small.table, models))
@@ -100,7 +102,11 @@ def test_numbering_persons_anew_changes_nothing(small: Small, method: Mondrian, 
 
 def test_persons_of_several_categories_are_numbered_anew() -> None:
     """Two nominal attributes of which one has persons with several categories."""
-    records = [(p, {"age": p * p, "city": "ab"[p % 2], "job": "xyz"[(p + visit) % 3]}, "flu") for p in range(24) for visit in range(2)]
+    records = [
+        (person, {"age": person**2, "city": "ab"[person % 2], "job": "xyz"[(person + visit) % 3]}, "flu")
+        for person in range(24)
+        for visit in range(2)
+    ]
     small = Small(records, [("age", "number"), ("city", "nominal"), ("job", "nominal")])
     models = [PersonKAnonymity(k=2)]
     expected = small.groups(BalanceTree().group(small.table, models))

@@ -126,7 +126,8 @@ def test_decomposition_sees_one_record_a_person(small: Small, model: Model) -> N
 
 @pytest.mark.parametrize("method", [BalanceTree(), BalanceTree(cut="median"), Mondrian(), Decomposition()])
 def test_persons_who_are_alike_stay_together(method: BalanceTree | Mondrian | Decomposition) -> None:
-    alike = Small([(person, {"age": 40, "sex": "f"}, "flu") for person in range(9)], [("age", "number"), ("sex", "nominal")])
+    records = [(person, {"age": 40, "sex": "f"}, "flu") for person in range(9)]
+    alike = Small(records, [("age", "number"), ("sex", "nominal")])
     assert alike.groups(method.group(alike.table, [PersonKAnonymity(k=2)])) == {frozenset(range(9))}
 
 

@@ -14,9 +14,10 @@ from tests.naive import counting as naive
 
 Records = list[tuple[int, int, int]]
 
-records_of_groups = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=40)
+one_record = st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 3))
+records_of_groups = st.lists(one_record, min_size=1, max_size=40)
 """(group, person, value); a person may stand in several groups, and groups may be empty."""
-N_GROUPS, N_PERSONS, N_VALUES = 6, 6, 4
+N_GROUPS, N_PERSONS = 6, 6
 
 
 def arrays(records: Records) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import Counter
@@ -196,7 +197,9 @@ def test_the_best_cut_within_limits(level: Level, limits: Limits) -> None:
             persons, records, squared, most, _ = level.spread(side)
             if persons < limits.least_persons or records < limits.least_records:
                 return False
-            if most * limits.share_of > limits.share * records or squared * limits.squares_of > limits.squares * records**2:
+            if most * limits.share_of > limits.share * records:
+                return False
+            if squared * limits.squares_of > limits.squares * records**2:
                 return False
         return True
 
@@ -248,7 +251,7 @@ def test_values_of_both_sides_of_chosen_cuts(level: Level) -> None:
     trees.mark_left(orders, where[:, 0], where[:, 1], is_left)
     laid_out, start = trees.lay_out_sides(orders, segments, nodes, is_left)
     sides = [side for node in nodes.tolist() for side in level.sides(orders, node, *chosen[node])]
-    assert [sorted(laid_out[a:b].tolist()) for a, b in zip(start, start[1:], strict=False)] == [sorted(s) for s in sides]
+    assert [sorted(laid_out[a:b].tolist()) for a, b in itertools.pairwise(start)] == [sorted(s) for s in sides]
 
     summaries = trees.summaries_of_sides(laid_out, start, *level.pairs(), 5)
     lists, pairs = trees.values_of_sides(laid_out, start, *level.pairs(), 5)

@@ -18,7 +18,9 @@ from tests.naive import measures as naive
 
 KINDS = ("number", "number", "nominal")
 quasi_identifiers = st.tuples(
-    st.integers(-3, 9), st.none() | st.integers(0, 40).map(lambda tenths: tenths / 10), st.none() | st.sampled_from("abc")
+    st.integers(-3, 9),
+    st.none() | st.integers(0, 40).map(lambda tenths: tenths / 10),
+    st.none() | st.sampled_from("abc"),
 )
 persons = st.lists(
     st.tuples(st.integers(0, 3), st.lists(quasi_identifiers, min_size=1, max_size=4)), min_size=1, max_size=10

@@ -62,9 +62,7 @@ def marketer(records: Sequence[tuple]) -> float:
 
 def unique_persons(records: Sequence[tuple]) -> int:
     alone = {
-        persons(of_group(records, group))[0]
-        for group in groups(records)
-        if len(persons(of_group(records, group))) == 1
+        persons(of_group(records, group))[0] for group in groups(records) if len(persons(of_group(records, group))) == 1
     }
     return len(alone)
 

@@ -42,5 +42,7 @@ def visits(n: int = 240, seed: int = 3, missing: float = 0.1) -> pl.DataFrame:
         "ward": rng.choice(["north", "south"], n).tolist(),
     }
     for name in SCHEMA.quasi_names:
-        columns[name] = [None if lost else value for value, lost in zip(columns[name], rng.random(n) < missing, strict=True)]
+        columns[name] = [
+            None if lost else value for value, lost in zip(columns[name], rng.random(n) < missing, strict=True)
+        ]
     return pl.DataFrame(columns)

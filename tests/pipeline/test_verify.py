@@ -26,7 +26,8 @@ def released(**columns: Any) -> pl.DataFrame:
 
 ALL_MODELS = [
     shoal.GBalance(g=0.99), shoal.HAffiliation(h=0.01), shoal.RecordRisk(rho=0.01), shoal.KAnonymity(k=1000),
-    shoal.PersonKAnonymity(k=1000), shoal.EntropyBalance(k=50), shoal.LDiversity(l=9), shoal.LDiversity(l=9, kind="distinct"),
+    shoal.PersonKAnonymity(k=1000), shoal.EntropyBalance(k=50), shoal.LDiversity(l=9),
+    shoal.LDiversity(l=9, kind="distinct"),
     shoal.LDiversity(l=9, kind="entropy"), shoal.LDiversity(l=9, kind="recursive", c=2),
     shoal.LDiversity(l=9, kind="distinct", count="persons"), shoal.TCloseness(t=0.001),
     shoal.TCloseness(t=0.001, distance="ordered"), shoal.AlphaKAnonymity(alpha=0.01, k=1000),
@@ -145,7 +146,9 @@ class TestWhatIsNoRelease:
 
 @settings(max_examples=30)
 @given(
-    st.lists(st.tuples(st.integers(0, 5), st.none() | st.sampled_from("ab"), st.none() | st.sampled_from("xyz")), min_size=1),
+    st.lists(
+        st.tuples(st.integers(0, 5), st.none() | st.sampled_from("ab"), st.none() | st.sampled_from("xyz")), min_size=1
+    ),
     st.sampled_from(ALL_MODELS),
 )
 def test_verify_answers_whatever_is_published(rows: list[tuple], model: Any) -> None:

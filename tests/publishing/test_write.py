@@ -131,7 +131,15 @@ class TestNothingTellsWhoOrWhere:
         made.published.frame.write_parquet(plain, compression="uncompressed")
         for path in (*(folder / name for name in files(folder)), plain):
             content, name = path.read_bytes(), path.name
-            for canary in (b"rowcanary", b"idcanary", b"indexcanary", b"enumcanary", b"record_id", b"number_id", b"1987"):
+            for canary in (
+                b"rowcanary",
+                b"idcanary",
+                b"indexcanary",
+                b"enumcanary",
+                b"record_id",
+                b"number_id",
+                b"1987",
+            ):
                 assert canary not in content, (name, canary)
             assert not [value for value in inner if value.encode() in content]
             assert not [value for value in range(91_000_000, 91_000_100) if str(value).encode() in content]
@@ -344,4 +352,8 @@ class TestWhereItMayNotGo:
 
 
 def test_numbers_that_json_cannot_write_become_null() -> None:
-    assert finite({"a": float("inf"), "b": [float("nan"), 1.5], "c": ("x", 2)}) == {"a": None, "b": [None, 1.5], "c": ["x", 2]}
+    assert finite({"a": float("inf"), "b": [float("nan"), 1.5], "c": ("x", 2)}) == {
+        "a": None,
+        "b": [None, 1.5],
+        "c": ["x", 2],
+    }

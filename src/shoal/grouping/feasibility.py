@@ -74,8 +74,8 @@ def _explain(model: Model, counts: GroupCounts, table: Table) -> str:
     leave_out = "allow persons to be left out (max_suppressed) or records of persons who have many (max_records)."
     if model.higher_is_safer and reached <= 0:
         return f"{said} reach 0, so that no smaller threshold can be met either. To go on, {leave_out}"
-    direction = "at most" if model.higher_is_safer else "at least"
-    return f"{said} reach {reached:.4g}. Ask for {direction} {_within_reach(reached, model.higher_is_safer)}, or {leave_out}"
+    limit = f"{'at most' if model.higher_is_safer else 'at least'} {_within_reach(reached, model.higher_is_safer)}"
+    return f"{said} reach {reached:.4g}. Ask for {limit}, or {leave_out}"
 
 
 def _within_reach(reached: float, higher_is_safer: bool) -> str:

@@ -189,7 +189,7 @@ def _prove(group, l, work_limit):
     size = deletion_set_size(group, l - 1)
     if size < l:
         return DELETED, size, 0
-    if not _fits(group):
+    if not _fits(group, work_limit):
         weight = raised_weights(group.start, group.item, len(group.count))
         return (WEIGHTS if proved_by_weights(group, weight, l) >= l else LIMIT), NO_LIMIT, 0
     reduced = _reduced(group, l - 1)
@@ -559,15 +559,15 @@ def smallest_by_search(group, most, work_limit):
 
     Also the work: words of bits and items looked at. The set found need not be the smallest.
     """
-    if work_limit <= 0 or not _fits(group):
+    if not _fits(group, work_limit):
         return -1, 0
     return _search(_reduced(group, most), min(most, len(group.start) - 1), work_limit)
 
 
 @njit(cache=True, nogil=True)
-def _fits(group):
-    """Whether the group is small enough to be held as bits."""
-    return len(group.count) * ((len(group.start) + 62) // 64) <= _MOST_WORDS
+def _fits(group, work_limit):
+    """Whether the group is small enough to be held as bits and looked at."""
+    return len(group.count) * ((len(group.start) + 62) // 64) <= min(_MOST_WORDS, work_limit)
 
 
 @njit(cache=True, nogil=True)

@@ -87,8 +87,26 @@ def _present(column: NumberColumn) -> NDArray[np.bool_]:
 
 
 def lone_extremes(column: NumberColumn, table: Table) -> int:
-    """How many of the column's two extremes only one person has: 0, 1 or 2."""
-    return sum(nearest is not None for _, nearest in _extremes_and_nearest(column, table))
+    """How many of the column's two extremes only one person has, though others have values: 0, 1 or 2."""
+    values, persons = _values_and_persons(column, table)
+    if not len(values):
+        return 0
+    owners = (_lone_owner(values, persons, extreme) for extreme in (values.min(), values.max()))
+    return sum(owner is not None and bool((persons != owner).any()) for owner in owners)
+
+
+def _values_and_persons(column: NumberColumn, table: Table) -> tuple[Ends, NDArray[np.int32]]:
+    """The values that are not missing, and whose they are."""
+    values = column.units if column.floats is None else column.floats
+    if column.is_missing is None:
+        return values, table.person_of_record
+    return values[~column.is_missing], table.person_of_record[~column.is_missing]
+
+
+def _lone_owner(values: Ends, persons: NDArray[np.int32], value: Any) -> int | None:
+    """The person who alone has a value, or None."""
+    owners = persons[values == value]
+    return int(owners[0]) if (owners == owners[0]).all() else None
 
 
 def _extremes_and_nearest(column: NumberColumn, table: Table) -> list[tuple[Any, Any]]:
@@ -96,17 +114,13 @@ def _extremes_and_nearest(column: NumberColumn, table: Table) -> list[tuple[Any,
 
     That is None where the extreme belongs to two persons or more, or where nobody else has a value.
     """
-    values = column.units if column.floats is None else column.floats
-    persons = table.person_of_record
-    if column.is_missing is not None:
-        values, persons = values[~column.is_missing], persons[~column.is_missing]
+    values, persons = _values_and_persons(column, table)
     if not len(values):
         return []
     found = []
     for extreme, nearest in ((values.min(), np.min), (values.max(), np.max)):
-        owners = persons[values == extreme]
-        is_lone = bool((owners == owners[0]).all())
-        others = values[persons != owners[0]] if is_lone else values[:0]
+        owner = _lone_owner(values, persons, extreme)
+        others = values[persons != owner] if owner is not None else values[:0]
         found.append((extreme, nearest(others) if len(others) else None))
     return found
 

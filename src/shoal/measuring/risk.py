@@ -34,9 +34,9 @@ class Risk:
         The fewest records and the fewest persons of a group.
     prosecutor_risk, journalist_risk, marketer_risk
         Re-identification counted on persons, one divided by the number of persons of the group. Prosecutor: the
-        largest, for an adversary who knows that the target is in the table. Journalist: for one who does not; the groups
-        of the population would be needed, and those of the table are the safe bound, so it equals the first. Marketer:
-        the mean over persons, the share of all that can be expected to be found.
+        largest, for an adversary who knows that the target is in the table. Journalist: for one who does not; the
+        groups of the population would be needed, and those of the table are the safe bound, so it equals the first.
+        Marketer: the mean over persons, the share of all that can be expected to be found.
     unique_persons
         How many persons are alone in some group: an adversary who knows their quasi-identifiers finds them for sure.
     """

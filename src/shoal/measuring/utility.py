@@ -59,7 +59,8 @@ def measure_utility(table: Table, grouping: Grouping, *, exact_quasi: bool = Fal
 
 def _utility_of(table: Table, grouping: Grouping) -> Utility:
     records = GroupedRecords.of(table, grouping)
-    weight_of_record = (1.0 / (table.records_of_person * float(table.n_persons)))[table.person_of_record]
+    weight_of_person = 1.0 / (table.records_of_person.astype(np.float64) * table.n_persons)
+    weight_of_record = weight_of_person[table.person_of_record]
     errors, covered, inside, total = {}, [], 0.0, 0.0
     for name, column in table.quasi.items():
         loss = _loss(column, records, weight_of_record)

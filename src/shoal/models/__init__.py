@@ -7,8 +7,10 @@ from shoal.models.beta_likeness import BetaLikeness
 from shoal.models.contract import Model
 from shoal.models.delta_disclosure import DeltaDisclosure
 from shoal.models.entropy_balance import EntropyBalance
+from shoal.models.exponential_l import ExponentialL
 from shoal.models.g_balance import GBalance
 from shoal.models.h_affiliation import HAffiliation
+from shoal.models.joint_diversity import JointDiversity
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import LDiversity
 from shoal.models.person_k_anonymity import PersonKAnonymity
@@ -29,6 +31,8 @@ MODELS: dict[str, type[Model]] = {
         AlphaKAnonymity,
         BetaLikeness,
         DeltaDisclosure,
+        JointDiversity,
+        ExponentialL,
     )
 }
 """Every model by the name that policies and reports use."""
@@ -39,8 +43,10 @@ __all__ = [
     "BetaLikeness",
     "DeltaDisclosure",
     "EntropyBalance",
+    "ExponentialL",
     "GBalance",
     "HAffiliation",
+    "JointDiversity",
     "KAnonymity",
     "LDiversity",
     "Model",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import SchemaError
 from shoal.models.exact import IntArray
 
 
@@ -69,3 +70,10 @@ def join_lists(lists: Sequence[tuple[IntArray, IntArray, int]]) -> Items:
         write += length
         offset += n_values
     return Items(start, item, attribute_of_item)
+
+
+def attributes_together(joint: JointCounts | None, *, model: str) -> JointCounts:
+    """The joint counts; refused where there is no sensitive attribute, since a promise about nothing would hold."""
+    if joint is None or not joint.columns:
+        raise SchemaError(f"{model} asks about sensitive attributes, but none is named. Name at least one.")
+    return joint

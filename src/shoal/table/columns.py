@@ -316,8 +316,8 @@ def _date(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
         wrong = values.is_not_null() & dates.is_null()
         if wrong.any():
             raise SchemaError(
-                f"'{column.name}' is named as a date, but {int(wrong.sum()):,} of {len(values):,} values are not of the "
-                f"form 2024-12-31 ({_first_that(wrong, line_of)})."
+                f"'{column.name}' is named as a date, but {int(wrong.sum()):,} of {len(values):,} values are not of "
+                f"the form 2024-12-31 ({_first_that(wrong, line_of)})."
             )
     elif values.dtype in (pl.Date, pl.Datetime):
         dates = values.cast(pl.Date)

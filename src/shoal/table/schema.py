@@ -15,7 +15,7 @@ TIME_CHOICES = ("sequence", "shift")
 
 @dataclass(frozen=True)
 class Quasi:
-    """A quasi-identifier whose kind is taken from the data: a number where every value is one, nominal where none is."""
+    """A quasi-identifier whose kind the data show: a number where every value is one, nominal where none is."""
 
     name: str
     hierarchy: Hierarchy | None = None
