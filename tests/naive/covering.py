@@ -1,7 +1,7 @@
 """Joint diversity as the paper defines it, and its figures. Never optimise this file; never import the package here.
 
-A member is a set of items, an item is a pair (attribute, value). Caps are numbers by attribute; an attribute without one
-has no cap.
+A member is a set of items, an item is a pair (attribute, value). Caps are numbers by attribute; an attribute without
+one has no cap.
 """
 
 from __future__ import annotations

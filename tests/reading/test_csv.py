@@ -110,7 +110,7 @@ def test_quote_inside_an_unquoted_value_is_text_and_noted(write: Write) -> None:
     assert columns_of(reading) == {"pipe": ['5" wide', "6 wide", "7 wide"], "note": ["x", 'a "b", c', "y"]}
     assert reading.line_of_record(2) == 4
     [note] = reading.notes
-    assert note.startswith("2 records of 'visits.csv' hold the quote character inside a value")
+    assert note.startswith("2 records of 'visits.csv' with the quote character inside a value")
 
 
 def test_other_quote_or_none(write: Write) -> None:

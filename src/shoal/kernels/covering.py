@@ -2,9 +2,12 @@
 
 An *item* is one value of one attribute. Deleting it deletes every member of the group who has it. The smallest
 number of items that deletes everybody is a minimum hitting set, so the checks go from cheap to dear: members who share
-nothing, weights on members, the orders of the paper's figures 6 and 7, a deletion set found greedily, and a search. A
+nothing, the figures 6 and 7 of the paper, a deletion set found greedily, weights on members, and a search. A
 group is said to need l items only where that is proved.
 """
+
+# l is the paper's name; numba knows no generator expressions
+# ruff: noqa: E741, SIM110
 
 from __future__ import annotations
 
@@ -172,7 +175,7 @@ def _gather(members, group, seen, number, mark):
 
 @njit(cache=True, nogil=True)
 def _prove(group, l, work_limit):
-    """What decides whether the group needs l items, the size of a deletion set found (or NO_LIMIT), work of searching."""
+    """What decides whether the group needs l items; the size of a deletion set if one was found; work of searching."""
     n_members = len(group.start) - 1
     if n_members == 0:
         return LIMIT, NO_LIMIT, 0
@@ -270,9 +273,9 @@ def _is_capped(group, l):
 def proved_by_weights(group, weight, most):
     """The diversity that weights on members prove, asked for no more than `most`.
 
-    Whoever deletes everybody deletes their whole weight, and an item deletes at most the weight of those who have it. So
-    if the heaviest t items that caps admit together weigh less than everybody, more than t items are needed. With equal
-    weights this is theorem 6 of the paper, repaired.
+    Whoever deletes everybody deletes their whole weight, and an item deletes at most the weight of those who have it.
+    So if the heaviest t items that caps admit together weigh less than everybody, more than t items are needed. With
+    equal weights this is theorem 6 of the paper, repaired.
     """
     load = np.empty(len(group.attribute), dtype=np.int64)
     _weigh_items(group.start, group.item, weight, load)
@@ -299,9 +302,10 @@ def proved_by_weights(group, weight, most):
 def raised_weights(start, item, n_items):
     """Weights on members, in units of 2^-24, that weigh much in all while no item weighs more than about one unit.
 
-    Members who have heavy items become lighter in every round, the more the heavier; then each weight is divided by that
-    of the member's heaviest item, which leaves every item at one or less. The best such weights would be the
-    solution of a linear program; these come close and cost `_ROUNDS` looks at the group.
+    Members who have heavy items become lighter in every round, the more the heavier; then each weight is divided by
+    that of the member's heaviest item, which leaves every item at one or less. The best such weights would be the
+    solution of a linear program; these come close and cost `_ROUNDS` looks at the group. Whatever they are, what
+    `proved_by_weights` makes of them is true.
     """
     n_members = len(start) - 1
     weight = np.ones(n_members, dtype=np.float64)
@@ -486,9 +490,9 @@ def _smallest_attribute(group, most):
         n_values[group.attribute[item]] += 1
     smallest = NO_LIMIT
     for attribute in range(len(group.cap)):
-        if 0 < n_values[attribute] <= min(most, group.cap[attribute], smallest - 1):
-            if _everybody_has(group, attribute):
-                smallest = n_values[attribute]
+        is_admitted = 0 < n_values[attribute] <= min(most, group.cap[attribute], smallest - 1)
+        if is_admitted and _everybody_has(group, attribute):
+            smallest = n_values[attribute]
     return smallest
 
 

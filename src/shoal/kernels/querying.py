@@ -59,24 +59,23 @@ def _mark(values, asked, query, first, last, matches):
     for i in range(n):
         matches[i] = True
     for condition in range(asked.start[query], asked.start[query + 1]):
-        column = values[asked.attribute[condition]]
+        column = values[asked.attribute[condition], first:last]
         low, high = asked.low[condition], asked.high[condition]
         for i in range(n):
-            value = column[first + i]
-            matches[i] &= (low <= value) & (value <= high)
+            matches[i] &= (low <= column[i]) & (column[i] <= high)
 
 
 @njit(cache=True, nogil=True)
-def _count_marked(matches, person_at, first, last, by_person, counted):
-    """How many records first:last are marked, or persons beside the one `counted` last; and who was counted last."""
+def _count_marked(matches, person_at, by_person, counted):
+    """How many records are marked, or persons beside the one `counted` last; and who was counted last."""
     n = 0
     if not by_person:
-        for i in range(last - first):
+        for i in range(len(matches)):
             n += matches[i]
         return n, counted
-    for i in range(last - first):
-        if matches[i] and person_at[first + i] != counted:
-            counted = person_at[first + i]
+    for i in range(len(matches)):
+        if matches[i] and person_at[i] != counted:
+            counted = person_at[i]
             n += 1
     return n, counted
 
@@ -92,40 +91,50 @@ def count_matching(values, asked, person_at, by_person):
         for first in range(0, n_records, _BLOCK):
             last = min(first + _BLOCK, n_records)
             _mark(values, asked, query, first, last, matches)
-            n, counted = _count_marked(matches, person_at, first, last, by_person, counted)
+            n, counted = _count_marked(matches[: last - first], person_at[first:last], by_person, counted)
             found[query] += n
     return found
 
 
 @njit(cache=True, nogil=True)
-def _share_of_condition(shown, attribute, place, low, high):
-    """The share of the values that a place shows which lie in an interval."""
-    n_values = shown.n_values[attribute, place]
-    if low == MISSING:
-        return 1.0 / n_values if shown.has_missing[attribute, place] else 0.0
-    first, last = shown.low[attribute, place], shown.high[attribute, place]
-    if shown.is_set[attribute]:
-        n = 0
-        for at in range(first, last):
-            n += low <= shown.members[at] <= high
-        return n / n_values
-    if low <= first and last <= high and not shown.has_missing[attribute, place]:
-        return 1.0
-    overlap = min(high, last) - max(low, first) + 1
-    return overlap / n_values if overlap > 0 else 0.0
+def _multiply_by_range_shares(first, last, has_missing, n_values, low, high, share):
+    """Multiply by the share of each place's range that lies in an interval."""
+    for place in range(len(share)):
+        if low <= first[place] and last[place] <= high and not has_missing[place]:
+            continue
+        overlap = min(high, last[place]) - max(low, first[place]) + 1
+        if overlap <= 0:
+            share[place] = 0.0
+        elif share[place] > 0.0:
+            share[place] *= overlap / n_values[place]
 
 
 @njit(cache=True, nogil=True)
-def _share_of_place(shown, asked, query, place):
-    """The product of the shares of all conditions of a query."""
-    share = 1.0
+def _multiply_by_set_shares(first, last, members, n_values, low, high, share):
+    """Multiply by the share of each place's set that lies in an interval."""
+    for place in range(len(share)):
+        if share[place] > 0.0:
+            n = 0
+            for at in range(first[place], last[place]):
+                n += low <= members[at] <= high
+            share[place] = share[place] * n / n_values[place] if n else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _shares_of_places(shown, asked, query, share):
+    """For each place the product over the conditions of a query of the share of its values that meet them."""
+    share[:] = 1.0
     for condition in range(asked.start[query], asked.start[query + 1]):
-        share *= _share_of_condition(
-            shown, asked.attribute[condition], place, asked.low[condition], asked.high[condition]
-        )
-        if share == 0.0:
-            break
-    return share
+        attribute, low, high = asked.attribute[condition], asked.low[condition], asked.high[condition]
+        first, last, n_values = shown.low[attribute], shown.high[attribute], shown.n_values[attribute]
+        has_missing = shown.has_missing[attribute]
+        if low == MISSING:
+            for place in range(len(share)):
+                share[place] = share[place] / n_values[place] if has_missing[place] else 0.0
+        elif shown.is_set[attribute]:
+            _multiply_by_set_shares(first, last, shown.members, n_values, low, high, share)
+        else:
+            _multiply_by_range_shares(first, last, has_missing, n_values, low, high, share)
 
 
 @njit(cache=True, nogil=True)
@@ -134,35 +143,32 @@ def estimate_linked(shown, quasi, values, sensitive, person_at, by_person, start
 
     Records stand by group, and by person inside a group.
     """
-    n_groups = len(start_of_group) - 1
+    n_groups, n_records = len(start_of_group) - 1, len(person_at)
     estimates = np.zeros(len(quasi.start) - 1, dtype=np.float64)
-    matches = np.empty(np.max(np.diff(start_of_group)), dtype=np.bool_)
+    matches = np.empty(n_records, dtype=np.bool_)
+    share = np.empty(n_groups, dtype=np.float64)
     for query in range(len(estimates)):
+        _shares_of_places(shown, quasi, query, share)
+        _mark(values, sensitive, query, 0, n_records, matches)
+        estimate = 0.0
         for group in range(n_groups):
-            share = _share_of_place(shown, quasi, query, group)
-            if share == 0.0:
-                continue
-            first, last = start_of_group[group], start_of_group[group + 1]
-            _mark(values, sensitive, query, first, last, matches)
-            n, _ = _count_marked(matches, person_at, first, last, by_person, np.int64(-1))
-            estimates[query] += share * n
+            if share[group] > 0.0:
+                first, last = start_of_group[group], start_of_group[group + 1]
+                n, _ = _count_marked(matches[first:last], person_at[first:last], by_person, np.int64(-1))
+                estimate += share[group] * n
+        estimates[query] = estimate
     return estimates
 
 
 @njit(cache=True, nogil=True)
-def _share_of_group(counted, asked, query, group):
-    """The product over the conditions of a query of the group's share of values that meet them."""
-    share = 1.0
-    for condition in range(asked.start[query], asked.start[query + 1]):
-        attribute, low, high = asked.attribute[condition], asked.low[condition], asked.high[condition]
+def _multiply_by_counted_shares(start, value, count, total, low, high, weight):
+    """Multiply by the share of each group's values that lies in an interval."""
+    for group in range(len(weight)):
         n = 0
-        for at in range(counted.start[attribute, group], counted.start[attribute, group + 1]):
-            if low <= counted.value[at] <= high:
-                n += counted.count[at]
-        if n == 0:
-            return 0.0
-        share *= min(1.0, n / counted.total[group])
-    return share
+        for at in range(start[group], start[group + 1]):
+            if low <= value[at] <= high:
+                n += count[at]
+        weight[group] *= min(1.0, n / total[group])
 
 
 @njit(cache=True, nogil=True)
@@ -170,13 +176,21 @@ def estimate_apart(shown, quasi, counted, sensitive, place_start_of_group, weigh
     """Estimates where sensitive values are counted by group; every place of a group weighs `weight_of_group`."""
     n_groups = len(place_start_of_group) - 1
     estimates = np.zeros(len(quasi.start) - 1, dtype=np.float64)
+    share = np.empty(place_start_of_group[n_groups], dtype=np.float64)
+    weight = np.empty(n_groups, dtype=np.float64)
     for query in range(len(estimates)):
+        _shares_of_places(shown, quasi, query, share)
+        weight[:] = weight_of_group
+        for condition in range(sensitive.start[query], sensitive.start[query + 1]):
+            start = counted.start[sensitive.attribute[condition]]
+            low, high = sensitive.low[condition], sensitive.high[condition]
+            _multiply_by_counted_shares(start, counted.value, counted.count, counted.total, low, high, weight)
+        estimate = 0.0
         for group in range(n_groups):
-            share = _share_of_group(counted, sensitive, query, group)
-            if share == 0.0:
-                continue
             places = 0.0
-            for place in range(place_start_of_group[group], place_start_of_group[group + 1]):
-                places += _share_of_place(shown, quasi, query, place)
-            estimates[query] += places * share * weight_of_group[group]
+            if weight[group] > 0.0:
+                for place in range(place_start_of_group[group], place_start_of_group[group + 1]):
+                    places += share[place]
+            estimate += places * weight[group]
+        estimates[query] = estimate
     return estimates

@@ -18,8 +18,8 @@ class ExponentialL:
     """Each sensitive attribute has at least l values among the persons of a group who are alike on all the others.
 
     It extends l-diversity to several sensitive attributes as Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam
-    (2006) do. With m attributes a group has at least l^m persons, so hardly any table can be split: it is here to compare
-    `JointDiversity` with.
+    (2006) do. With m attributes a group has at least l^m persons, so hardly any table can be split: it is here to
+    compare `JointDiversity` with.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ class ExponentialL:
             several = int(np.count_nonzero((attributes != np.arange(n_attributes)).any(axis=1)))
         if several:
             raise SchemaError(
-                f"{self.name} is defined for one record a person, but {several:,} of {len(first):,} persons have several "
-                "values of a sensitive attribute, or none. Use joint-diversity, which counts persons."
+                f"{self.name} is defined for one record a person, but {several:,} of {len(first):,} persons have "
+                "several values of a sensitive attribute, or none. Use joint-diversity, which counts persons."
             )
         by_attribute = np.argsort(joint.attribute_of_item[items], axis=1)
         return np.take_along_axis(items, by_attribute, axis=1).astype(np.int64)

@@ -313,7 +313,7 @@ def _notes_on_lines(name: str, data: bytes, content_end: int, line_end: bytes, n
         notes.append(f"{counted(n_blank, 'blank line')} at the end of {name} left out.")
     if n_with_stray_quotes:
         notes.append(
-            f"{counted(n_with_stray_quotes, 'record')} of {name} hold the quote character inside a value, at "
+            f"{counted(n_with_stray_quotes, 'record')} of {name} with the quote character inside a value, at "
             "least once without quotes around that value; it was kept as part of the text."
         )
     return notes

@@ -177,12 +177,17 @@ def _role_by_name(column: ColumnProfile, n_records: int) -> tuple[str, str]:
     words = words_of(column.name)
     if any(word in PERSON_WORDS for word in words) and not any(word in RECORD_WORDS for word in words):
         return "person?", "by its name it tells persons apart"
-    if any(word in RECORD_WORDS for word in words) and (column.distinct == n_records or _has(words, ID_WORDS)):
+    is_time = column.kind == "date" or _has(words, TIME_WORDS)
+    if (
+        not is_time
+        and any(word in RECORD_WORDS for word in words)
+        and (column.distinct == n_records or _has(words, ID_WORDS))
+    ):
         return "dropped", "by its name a number of the record"
     for known, role, reason in _RULES:
         if _has(words, known):
             return role, reason
-    if _has(words, TIME_WORDS) or column.kind == "date":
+    if is_time:
         return "time?", "it holds times"
     if _has(words, ID_WORDS):
         repeats = column.distinct + column.missing < n_records

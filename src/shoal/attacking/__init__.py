@@ -1,0 +1,1 @@
+"""Stage 5: what an adversary gets, always next to blind guessing."""

@@ -1,0 +1,295 @@
+"""The elimination attack: somebody who knows a person's group, and some values that the person does not have.
+
+A value of a sensitive attribute is an *item*. Who excludes an item excludes every member of the group who has it. When
+all members who are left share an item, the person is known to have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.grouping.grouping import Grouping
+from shoal.models.counts import JOINT
+from shoal.models.exact import BoolArray
+from shoal.models.joint import JointCounts
+from shoal.table.observe import Observation
+from shoal.table.table import Table
+
+WORK_LIMIT = 200
+"""Steps that searches in a group may take for each of its persons; beyond them exclusions are chosen greedily."""
+
+Items = frozenset[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EliminationResult:
+    """Who is exposed by excluding at most e values.
+
+    Attributes
+    ----------
+    e
+        How many values may be excluded for a person.
+    exposed_persons, share
+        Persons whose value of some attribute is then known, and their share of all persons. Who stands in several
+        groups, as in a table that is not protected, counts in each.
+    exposed_of_column
+        The persons whose value of each attribute is known.
+    exposed_groups, groups
+        Groups with an exposed person, and all groups.
+    is_exact
+        Whether every search was brought to an end. If not, the numbers are lower bounds.
+    blind
+        What a guess gets without release: the largest share of persons who have one and the same value of an
+        attribute.
+    blind_of_column
+        The same for each attribute.
+    """
+
+    e: int
+    exposed_persons: int
+    share: float
+    exposed_of_column: dict[str, int]
+    exposed_groups: int
+    groups: int
+    is_exact: bool
+    blind: float
+    blind_of_column: dict[str, float]
+
+
+def linked_values(table: Table, grouping: Grouping) -> JointCounts:
+    """The sensitive values of each person in each group, which `attack_elimination` looks at."""
+    seen = Observation(
+        grouping.group_of_record(table), grouping.n_groups, table.person_of_record, table.n_persons, table.sensitive
+    )
+    joint = seen.counts(JOINT).joint
+    assert joint is not None
+    return joint
+
+
+def attack_elimination(joint: JointCounts, e: int, *, work_limit: int = WORK_LIMIT) -> EliminationResult:
+    """Count the persons who are exposed by excluding at most e values of any sensitive attributes.
+
+    A person is exposed where at most e items, none of them the person's own, can be excluded so that all members of the
+    group who are left share an item. Those left include the person.
+
+    Parameters
+    ----------
+    joint
+        Who has which values, by group: `linked_values`, or the joint counts of an observation.
+    e
+        How many values the adversary can exclude for one person; 0 asks what the group tells by itself.
+    work_limit
+        After so many steps for each person of a group its searches are given up: exclusions are then chosen greedily,
+        and the result is a lower bound (`is_exact` says so).
+
+    Notes
+    -----
+    A group has an exposed person exactly if at most e + 1 items delete all its members. So under joint diversity L
+    nobody is exposed for e up to L - 2 (Gal, Chen and Gangopadhyay, 2008, theorem 1), and where the smallest number of
+    items that deletes a group is c, e = c - 1 exposes somebody in it.
+
+    Groups that cannot be exposed by their counts are passed over. In the others each person's search takes at most
+    (values a person)^e steps for each value, with bounds that cut it short.
+    """
+    if e < 0:
+        raise ParameterError(f"e must be at least 0, got {e}.")
+    attributes = np.asarray(joint.attribute_of_item)
+    n_members = len(joint.who)
+    exposed = np.zeros((n_members, len(joint.columns)), dtype=np.bool_)
+    is_exact = True
+    for number in np.flatnonzero(_may_be_exposed(joint, e)):
+        first, last = int(joint.start_of_group[number]), int(joint.start_of_group[number + 1])
+        group = _Group.of([_items_of(joint, int(member)) for member in joint.who[first:last]])
+        found = _Exposures(group, e, work_limit)
+        for member, item in found.pairs():
+            exposed[first + member, attributes[item]] = True
+        is_exact &= found.is_exact
+    is_exposed = exposed.any(axis=1)
+    group_of_member = np.repeat(np.arange(len(joint.start_of_group) - 1), np.diff(joint.start_of_group))
+    blind = _blind(joint)
+    return EliminationResult(
+        e=e,
+        exposed_persons=int(is_exposed.sum()),
+        share=float(is_exposed.mean()) if n_members else 0.0,
+        exposed_of_column=dict(zip(joint.columns, exposed.sum(axis=0).tolist(), strict=True)),
+        exposed_groups=len(np.unique(group_of_member[is_exposed])),
+        groups=len(joint.start_of_group) - 1,
+        is_exact=is_exact,
+        blind=max(blind.values(), default=0.0),
+        blind_of_column=blind,
+    )
+
+
+def _items_of(joint: JointCounts, member: int) -> Items:
+    return frozenset(joint.item[joint.item_start[member] : joint.item_start[member + 1]].tolist())
+
+
+def _blind(joint: JointCounts) -> dict[str, float]:
+    """Of all members, the share who have the most frequent value of each attribute."""
+    members = _flat_items(joint)
+    counts = np.bincount(members.item, minlength=len(joint.attribute_of_item))
+    attributes = np.asarray(joint.attribute_of_item)
+    return {
+        name: float(counts[attributes == number].max(initial=0) / max(len(joint.who), 1))
+        for number, name in enumerate(joint.columns)
+    }
+
+
+class _FlatItems(NamedTuple):
+    """Each item of each member, with the number of the member's group."""
+
+    group: np.ndarray  # type: ignore[type-arg]
+    item: np.ndarray  # type: ignore[type-arg]
+
+
+def _flat_items(joint: JointCounts) -> _FlatItems:
+    lengths = np.diff(joint.item_start)[joint.who]
+    ends = np.cumsum(lengths)
+    at = np.arange(int(lengths.sum())) + np.repeat(joint.item_start[joint.who] - (ends - lengths), lengths)
+    group_of_member = np.repeat(np.arange(len(joint.start_of_group) - 1), np.diff(joint.start_of_group))
+    return _FlatItems(np.repeat(group_of_member, lengths), joint.item[at])
+
+
+def _may_be_exposed(joint: JointCounts, e: int) -> BoolArray:
+    """The groups in which the e + 1 most frequent items have, counted together, at least as many members as there are.
+
+    In all other groups no e + 1 items delete everybody, so that nobody can be exposed.
+    """
+    n_groups = len(joint.start_of_group) - 1
+    members = _flat_items(joint)
+    keys, counts = np.unique(members.group * len(joint.attribute_of_item) + members.item, return_counts=True)
+    group = keys // max(len(joint.attribute_of_item), 1)
+    order = np.lexsort((-counts, group))
+    start = np.searchsorted(group, np.arange(n_groups))
+    is_largest = np.arange(len(keys)) - start[group] <= e
+    reached = np.bincount(group[is_largest], weights=counts[order][is_largest], minlength=n_groups)
+    return reached >= np.diff(joint.start_of_group)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A group as sets of members: bit m of a whole number stands for member m."""
+
+    items_of_member: list[Items]
+    having: dict[int, int]
+    """The members who have each item."""
+    everybody: int
+    alike_of_member: list[int] = field(repr=False)
+    """The members who share an item with each member."""
+
+    @classmethod
+    def of(cls, items_of_member: list[Items]) -> _Group:
+        having: dict[int, int] = {}
+        for member, items in enumerate(items_of_member):
+            for item in items:
+                having[item] = having.get(item, 0) | 1 << member
+        alike = [_union(having[item] for item in items) for items in items_of_member]
+        return cls(items_of_member, having, (1 << len(items_of_member)) - 1, alike)
+
+    def without(self, excluded: Iterable[int]) -> int:
+        """The members who are left when items are excluded."""
+        return self.everybody & ~_union(self.having[item] for item in excluded)
+
+
+class _Exposures:
+    """Who of a group can be exposed, and by which item."""
+
+    def __init__(self, group: _Group, e: int, work_limit: int) -> None:
+        self.group = group
+        self.e = e
+        self.work_left = work_limit * len(group.items_of_member)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all searches were brought to an end."""
+        return self.work_left >= 0
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Each exposed member with each item that becomes known of them."""
+        for item, having in self.group.having.items():
+            for member in _members(self.exposed_by(item, having)):
+                yield member, item
+
+    def exposed_by(self, item: int, having: int) -> int:
+        """The members who can be known to have an item: by exclusions that leave only members who have it."""
+        lacking = self.group.everybody & ~having
+        if self.exclusions(lacking, kept=frozenset({item})) is None:  # if even that fails, all do who keep more
+            return 0
+        exposed = 0
+        failed: set[Items] = set()
+        for member in _members(having):
+            own = self.group.items_of_member[member]
+            if exposed >> member & 1 or own in failed:
+                continue
+            excluded = self.exclusions(lacking, kept=own)
+            if excluded is None:
+                failed.add(own)
+            else:
+                exposed |= self.group.without(excluded)
+        return exposed
+
+    def exclusions(self, members: int, *, kept: Items) -> list[int] | None:
+        """At most e items, none of them kept, that exclude all the members; None where none are found."""
+        found = self._search(members, self.e, kept)
+        return found if found is not None or self.is_exact else self._choose_greedily(members, kept)
+
+    def _search(self, members: int, budget: int, kept: Items) -> list[int] | None:
+        """Branch over the items of the first member left, one of which must be excluded; common items first."""
+        if not members:
+            return []
+        self.work_left -= 1
+        if self.work_left < 0 or self._needs_more(members, budget):
+            return None
+        first = (members & -members).bit_length() - 1
+        for item in self._commonest(self.group.items_of_member[first] - kept, members):
+            rest = self._search(members & ~self.group.having[item], budget - 1, kept)
+            if rest is not None:
+                return [item, *rest]
+        return None
+
+    def _needs_more(self, members: int, budget: int) -> bool:
+        """Whether more members than the budget have nothing in common, pair by pair: each needs an item of its own."""
+        while members:
+            if budget == 0:
+                return True
+            first = (members & -members).bit_length() - 1
+            members &= ~self.group.alike_of_member[first]
+            budget -= 1
+        return False
+
+    def _choose_greedily(self, members: int, kept: Items) -> list[int] | None:
+        """Always the item that most of the members left have."""
+        chosen: list[int] = []
+        while members:
+            candidates = self._commonest(self.group.having.keys() - kept, members)
+            if len(chosen) == self.e or not candidates:
+                return None
+            chosen.append(candidates[0])
+            left = members & ~self.group.having[candidates[0]]
+            if left == members:
+                return None
+            members = left
+        return chosen
+
+    def _commonest(self, items: Iterable[int], members: int) -> list[int]:
+        """Items in the order of how many of the members have them, most first."""
+        return sorted(items, key=lambda item: (-(self.group.having[item] & members).bit_count(), item))
+
+
+def _union(sets: Iterable[int]) -> int:
+    union = 0
+    for members in sets:
+        union |= members
+    return union
+
+
+def _members(members: int) -> Iterator[int]:
+    """The members of a set, ascending."""
+    while members:
+        yield (members & -members).bit_length() - 1
+        members &= members - 1
