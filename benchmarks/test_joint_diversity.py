@@ -35,7 +35,9 @@ with open({out!r}, "w") as file:
 """
 
 
-def grouped(tmp_path_factory: pytest.TempPathFactory, records: int, attributes: int, caps: dict[str, int]) -> list[float]:
+def grouped(
+    tmp_path_factory: pytest.TempPathFactory, records: int, attributes: int, caps: dict[str, int]
+) -> list[float]:
     out = tmp_path_factory.mktemp("joint") / "seconds"
     cost_of(*python(GROUPING.format(records=records, attributes=attributes, caps=caps, out=str(out))))
     return [float(part) for part in out.read_text().split()]

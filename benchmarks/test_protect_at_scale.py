@@ -29,7 +29,7 @@ def protect(table: Path, out: Path) -> Cost:
 
 
 def polars_alone(table: Path, out: Path) -> Cost:
-    """Read the table, shuffle it, and write one of the published shape: texts for persons, dictionaries for the rest."""
+    """Read the table, shuffle it, and write one of the published shape: texts for persons, dictionaries for others."""
     return cost_of(
         *python(
             "import polars as pl; "

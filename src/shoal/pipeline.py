@@ -175,8 +175,8 @@ def _refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
     spread = [model.name for model in models if model.needs & {"squared_records", "most_records", "log_records"}]
     if spread and getattr(mask, "shows_identities", False):
         raise ParameterError(
-            f"{', '.join(spread)} cannot be promised with the mask {getattr(mask, 'name', 'chosen')}: it publishes exact "
-            "quasi-identifiers, so identities are visible. Mask them too with quasi_as='range', or drop the model."
+            f"{', '.join(spread)} cannot be promised with the mask {getattr(mask, 'name', 'chosen')}: it publishes "
+            "exact quasi-identifiers, so identities are visible. Mask them too with quasi_as='range', or drop the model."
         )
 
 

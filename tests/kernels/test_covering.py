@@ -152,15 +152,18 @@ def test_any_weights_prove_only_what_is_true(group, caps, weights) -> None:
 
 
 @given(small_groups)
-def test_raised_weights_prove_as_much_as_members_who_share_nothing_in_easy_groups(group) -> None:
-    distinct = [frozenset({(0, value)}) for value in range(N_VALUES)]
-    own = alone(distinct)
+def test_packed_weights_leave_every_item_at_one_unit_or_less(group) -> None:
+    own = alone(group)
+    weights = covering._packed_weights(own.start, own.item, len(own.count))
+    loads = np.bincount(own.item, weights=np.repeat(weights, np.diff(own.start)))
+    assert (weights >= 0).all()
+    assert 0 < loads.max() <= covering._UNIT
+
+
+def test_raised_weights_prove_all_where_nobody_shares_a_value() -> None:
+    own = alone([frozenset({(0, value)}) for value in range(N_VALUES)])
     weights = covering.raised_weights(own.start, own.item, len(own.count))
     assert covering.proved_by_weights(own, weights, covering.NO_LIMIT) == N_VALUES
-    own = alone(group)
-    weights = covering.raised_weights(own.start, own.item, len(own.count))
-    assert (weights >= 0).all()
-    assert weights.sum() > 0
 
 
 @settings(max_examples=300)

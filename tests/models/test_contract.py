@@ -82,6 +82,8 @@ def test_the_registry_names_every_model_in_the_order_of_the_docs() -> None:
         "alpha-k-anonymity",
         "beta-likeness",
         "delta-disclosure",
+        "joint-diversity",
+        "exponential-l",
     ]
     assert {type(model) for model in EVERY} == set(MODELS.values())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from shoal.demo.drawing import draw, generator, texts, whole_numbers
+from shoal.demo.drawing import IntArray, draw, generator, texts, whole_numbers
 from shoal.errors import ParameterError
 
 VALUES_OF_ATTRIBUTE = (80, 60, 45, 120, 70, 50, 40)
@@ -33,7 +33,7 @@ def made_up_registry(records: int, *, attributes: int = 7, seed: int = 0) -> pl.
         raise ParameterError(f"A registry has at least 1 record and 1 to {len(VALUES_OF_ATTRIBUTE)} attributes.")
     rng = generator(seed)
     birth = whole_numbers(rng, 0, 15_000, records) + whole_numbers(rng, 0, 15_000, records)
-    columns: dict[str, pl.Series | np.ndarray] = {  # type: ignore[type-arg]
+    columns: dict[str, pl.Series | IntArray] = {
         "birth": birth,
         "gender": texts(["f", "m"], draw(rng, np.array([51.0, 49.0]), records)),
         "race": texts(["a", "b", "c", "d", "e"], draw(rng, np.array([70.0, 15.0, 8.0, 5.0, 2.0]), records)),

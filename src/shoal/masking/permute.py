@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
@@ -51,8 +52,8 @@ class Permute:
         refuse_what_links(table, self.name)
         if table.n_records != table.n_persons:
             raise SchemaError(
-                f"The mask permute is for one record a person, but {table.n_persons:,} persons have {table.n_records:,} "
-                "records. Use anatomize or range."
+                f"The mask permute is for one record a person, but {table.n_persons:,} persons have "
+                f"{table.n_records:,} records. Use anatomize or range."
             )
         order = secrecy.secret_order(table.n_records)
         person = table.person_of_record[order]
@@ -80,7 +81,7 @@ class Permute:
         )
 
 
-def _dealt_inside(records: GroupedRecords, order: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _dealt_inside(records: GroupedRecords, order: NDArray[np.int32]) -> NDArray[np.int32]:
     """For each published record the record of the same group whose value it gets: a random one, each once."""
     group = records.group_of_record
     lot = secrecy.secret_order(len(order))

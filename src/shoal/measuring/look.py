@@ -18,8 +18,8 @@ from shoal.table.observe import Observation, number_alike
 from shoal.table.schema import Schema
 
 IDENTITIES_VISIBLE = (
-    "Quasi-identifiers are published exactly: identities are visible, and k and person-k are only sizes of groups. What "
-    "is hidden is which sensitive value belongs to whom."
+    "Quasi-identifiers are published exactly: identities are visible, and k and person-k are only sizes of groups. "
+    "What is hidden is which sensitive value belongs to whom."
 )
 
 

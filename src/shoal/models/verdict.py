@@ -73,8 +73,8 @@ def judge(
 ) -> Verdict:
     """Ask every model about every group.
 
-    Where the counts do not show what a model needs, a bound of the model's that is safe is tried on what they show, then
-    what the steward keeps; a model that can be checked by neither does not hold.
+    Where the counts do not show what a model needs, a bound of the model's that is safe is tried on what they show,
+    then what the steward keeps; a model that can be checked by neither does not hold.
     """
     verdicts = []
     for model in models:

@@ -1,4 +1,4 @@
-"""What can be seen where sensitive attributes are published apart: groups by a column of their own, values by counts."""
+"""What can be seen where sensitive attributes are published apart: groups by their own column, values by counts."""
 
 from __future__ import annotations
 
