@@ -15,13 +15,15 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
 from shoal.models.counts import JOINT
-from shoal.models.exact import BoolArray
+from shoal.models.exact import BoolArray, IntArray
 from shoal.models.joint import JointCounts
 from shoal.table.observe import Observation
 from shoal.table.table import Table
 
 WORK_LIMIT = 200
 """Steps that searches in a group may take for each of its persons; beyond them exclusions are chosen greedily."""
+LARGE_GROUP = 256
+"""Persons of a group for which a step counts as one more."""
 
 Items = frozenset[int]
 
@@ -105,7 +107,7 @@ def attack_elimination(joint: JointCounts, e: int, *, work_limit: int = WORK_LIM
     for number in np.flatnonzero(_may_be_exposed(joint, e)):
         first, last = int(joint.start_of_group[number]), int(joint.start_of_group[number + 1])
         group = _Group.of([_items_of(joint, int(member)) for member in joint.who[first:last]])
-        found = _Exposures(group, e, work_limit)
+        found = _Exposures(group, attributes, e, work_limit)
         for member, item in found.pairs():
             exposed[first + member, attributes[item]] = True
         is_exact &= found.is_exact
@@ -199,10 +201,13 @@ class _Group:
 class _Exposures:
     """Who of a group can be exposed, and by which item."""
 
-    def __init__(self, group: _Group, e: int, work_limit: int) -> None:
+    def __init__(self, group: _Group, attribute_of_item: IntArray, e: int, work_limit: int) -> None:
         self.group = group
+        self.attribute_of_item = attribute_of_item
         self.e = e
-        self.work_left = work_limit * len(group.items_of_member)
+        n_members = len(group.items_of_member)
+        self.work_left = work_limit * n_members
+        self.work_of_step = 1 + n_members // LARGE_GROUP
 
     @property
     def is_exact(self) -> bool:
@@ -218,20 +223,33 @@ class _Exposures:
     def exposed_by(self, item: int, having: int) -> int:
         """The members who can be known to have an item: by exclusions that leave only members who have it."""
         lacking = self.group.everybody & ~having
-        if self.exclusions(lacking, kept=frozenset({item})) is None:  # if even that fails, all do who keep more
-            return 0
-        exposed = 0
+        exposed = self._exposed_by_its_attribute(item, lacking)
+        if not having & ~exposed:
+            return exposed
+        excluded = self.exclusions(lacking, kept=frozenset({item}))
+        if excluded is None:  # then it fails for members too, who keep all their items
+            return exposed
+        exposed |= self.group.without(excluded)
         failed: set[Items] = set()
-        for member in _members(having):
+        for member in _members(having & ~exposed):
             own = self.group.items_of_member[member]
             if exposed >> member & 1 or own in failed:
                 continue
+            if self.work_left < 0:
+                break
             excluded = self.exclusions(lacking, kept=own)
             if excluded is None:
                 failed.add(own)
             else:
                 exposed |= self.group.without(excluded)
         return exposed
+
+    def _exposed_by_its_attribute(self, item: int, lacking: int) -> int:
+        """Who is left when all other values of the item's attribute are excluded, where these are few enough."""
+        attribute = self.attribute_of_item[item]
+        others = [other for other in self.group.having if self.attribute_of_item[other] == attribute and other != item]
+        left = self.group.without(others) if len(others) <= self.e else 0
+        return 0 if left & lacking else left
 
     def exclusions(self, members: int, *, kept: Items) -> list[int] | None:
         """At most e items, none of them kept, that exclude all the members; None where none are found."""
@@ -242,7 +260,7 @@ class _Exposures:
         """Branch over the items of the first member left, one of which must be excluded; common items first."""
         if not members:
             return []
-        self.work_left -= 1
+        self.work_left -= self.work_of_step
         if self.work_left < 0 or self._needs_more(members, budget):
             return None
         first = (members & -members).bit_length() - 1
