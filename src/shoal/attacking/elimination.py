@@ -22,6 +22,8 @@ from shoal.table.table import Table
 
 WORK_LIMIT = 200
 """Steps that searches in a group may take for each of its persons; beyond them exclusions are chosen greedily."""
+MOST_SEARCHED = 100
+"""Exclusions for which a search is tried; more are chosen greedily."""
 LARGE_GROUP = 256
 """Persons of a group for which a step counts as one more."""
 
@@ -206,7 +208,7 @@ class _Exposures:
         self.attribute_of_item = attribute_of_item
         self.e = e
         n_members = len(group.items_of_member)
-        self.work_left = work_limit * n_members
+        self.work_left = work_limit * n_members if e <= MOST_SEARCHED else 0
         self.work_of_step = 1 + n_members // LARGE_GROUP
 
     @property

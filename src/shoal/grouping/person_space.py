@@ -46,7 +46,8 @@ class PersonSpace:
         for j in range(len(old.start)):  # shorter lists leave the end of their line empty
             start[j], categories, counts = trees.gather_lists(old.start[j], old.category[j], old.count[j], order)
             category[j, : len(categories)], count[j, : len(counts)] = categories, counts
-        persons = Persons(old.row[order], old.n_numeric, old.within[order], start, category, count)
+        within = old.within[order] if len(old.within) else old.within
+        persons = Persons(old.row[order], old.n_numeric, within, start, category, count)
         pairs = {name: trees.gather_lists(*values, order) for name, values in self.pairs.items()}
         items = self.items
         if items is not None:
@@ -104,10 +105,11 @@ def person_space(
     numeric = [column for column in columns if isinstance(column, NumberColumn)]
     nominal = [column for column in columns if isinstance(column, CategoryColumn)]
     mass = np.zeros((table.n_persons, len(numeric)), np.int64)
-    within = np.zeros((table.n_persons, len(numeric)), np.float64)
+    within = np.zeros((table.n_persons if with_variance else 0, len(numeric)), np.float64)
     keys: list[NDArray[np.float64]] = []
     for j, numbers in enumerate(numeric):
-        key, mass[:, j], within[:, j] = _place(numbers, table, grid, with_variance=with_variance)
+        key, mass[:, j], around_mean = _place(numbers, table, grid, with_variance=with_variance)
+        within[:, j] = around_mean
         keys.append(key)
     if one_record_a_person:
         mass //= table.records_of_person[:, None]
@@ -180,7 +182,7 @@ def _place(
     person, n_persons, count = table.person_of_record, table.n_persons, table.records_of_person
     steps_a_unit = grid / max(high - low, 1)
     sums, mass = points.sums_of_persons(units, person, n_persons, lowest, steps_a_unit)
-    within = np.zeros(n_persons)
+    within = np.zeros(0)
     if with_variance:
         squares = points.squares_of_persons(units, person, n_persons, lowest, steps_a_unit)
         within = np.maximum(squares - np.asarray(mass, np.float64) ** 2 / count, 0.0) / float(grid) ** 2

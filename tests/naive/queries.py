@@ -1,0 +1,103 @@
+"""COUNT queries, written to be read. Never optimise this file; never import the package here.
+
+A record is (group, person, {column: value}); None is a missing value. A condition is (column, low, high), ends included;
+None as low and high asks for the missing value. `kinds` says of each quasi-identifier what it is: "number", "nominal",
+or a dictionary that gives the parent of each value, with one root "*" above all parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+Record = tuple[object, object, Mapping[str, object]]
+Condition = tuple[str, object, object]
+
+
+def meets(value: object, low: object, high: object) -> bool:
+    if low is None or value is None:
+        return low is None and value is None
+    return low <= value <= high  # type: ignore[operator]
+
+
+def meets_all(values: Mapping[str, object], query: Sequence[Condition]) -> bool:
+    return all(meets(values[column], low, high) for column, low, high in query)
+
+
+def true_count(records: Sequence[Record], query: Sequence[Condition], count: str) -> int:
+    matching = [person for _, person, values in records if meets_all(values, query)]
+    return len(matching) if count == "records" else len(set(matching))
+
+
+def possible_values(own: Sequence, everyones: Sequence, kind: object, shown: str) -> list:
+    """The values that a record can have by what is shown of `own`, the values of all records it is shown with."""
+    present = [value for value in own if value is not None]
+    missing = [None] if len(present) < len(own) else []
+    if shown == "mean":
+        return [most_frequent(own)] if kind != "number" else [round(sum(present) / len(present))] if present else missing
+    if shown == "suppress" and len(set(own)) > 1:
+        return possible_values(everyones, everyones, "number" if kind == "number" else "nominal", "range")
+    if not present:
+        return missing
+    if kind == "number":
+        return [*range(min(present), max(present) + 1), *missing]
+    if kind == "nominal" or len(set(present)) == 1:
+        return [*set(present), *missing]
+    parents = {kind[value] for value in present}
+    below = [value for value in set(everyones) if value is not None and (len(parents) > 1 or kind[value] in parents)]
+    return [*below, *missing]
+
+
+def most_frequent(values: Sequence) -> object:
+    """Of equally frequent values the first, missing last."""
+    return min(set(values), key=lambda value: (-list(values).count(value), value is None, value or ""))
+
+
+def share(values: Sequence, low: object, high: object) -> float:
+    return sum(meets(value, low, high) for value in values) / len(values)
+
+
+def quasi_share(
+    own: Sequence[Record], records: Sequence[Record], query: Sequence[Condition], kinds: Mapping, shown: str
+) -> float:
+    product = 1.0
+    for column, low, high in query:
+        if column in kinds:
+            values = [record[2][column] for record in own]
+            everyones = [record[2][column] for record in records]
+            product *= share(possible_values(values, everyones, kinds[column], shown), low, high)
+    return product
+
+
+def estimated_count(
+    records: Sequence[Record], query: Sequence[Condition], kinds: Mapping, shown: str, count: str
+) -> float:
+    total = 0.0
+    for group in {group for group, _, _ in records}:
+        own = [record for record in records if record[0] == group]
+        if shown in ("group", "range+group"):
+            total += estimate_apart(own, records, query, kinds, shown, count)
+        else:
+            sensitive = [condition for condition in query if condition[0] not in kinds]
+            total += quasi_share(own, records, query, kinds, shown) * true_count(own, sensitive, count)
+    return total
+
+
+def estimate_apart(
+    own: Sequence[Record], records: Sequence[Record], query: Sequence[Condition], kinds: Mapping, shown: str, count: str
+) -> float:
+    """What a group adds where attributes are published apart, each as counts."""
+    persons = {person for _, person, _ in own}
+    counted = len(own) if count == "records" else len(persons)
+    sensitive_share = 1.0
+    for column, low, high in query:
+        if column not in kinds:
+            pairs = [(person, values[column]) for _, person, values in own]
+            having = [value for _, value in (pairs if count == "records" else set(pairs)) if meets(value, low, high)]
+            sensitive_share *= min(1.0, len(having) / counted)
+    if shown == "range+group":
+        return counted * quasi_share(own, records, query, kinds, "range") * sensitive_share
+    quasi = sum(
+        quasi_share([record for record in own if record[1] == person], records, query, kinds, "range")
+        for person in persons
+    )
+    return quasi * counted / len(persons) * sensitive_share
