@@ -1,4 +1,4 @@
-# What you can ask for:  make demo | test | lint | bench | docs | lock | clean
+# What you can ask for:  make demo | test | lint | bench | docs | studies | lock | clean
 # Each makes .venv by itself (with uv where it is installed, else with pip) and needs Python 3.11 or newer.
 # Arguments for pytest go in ARGS:  make test ARGS="tests/models -k balance"
 
@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-compiled test-plain lint bench docs lock clean
+.PHONY: help demo test test-compiled test-plain lint bench docs studies lock clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -40,6 +40,10 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/mkdocs build --strict --clean
+
+# The papers' tables on public data, where the folder that SHOAL_DATA names has it; prints what is missing.
+studies: $(READY)
+	$(BIN)/python -m studies.joint
 
 # Newest versions that fit pyproject.toml. The only target that asks for uv.
 lock:

@@ -17,6 +17,8 @@ SECTIONS = {
     "release-folder": "Release folder",
     "decisions": "Decisions",
     "benchmarks": "Benchmarks",
+    "studies": "Studies",
+    "attacks": "Attacks",
     "papers": "Papers",
 }
 

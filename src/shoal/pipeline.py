@@ -15,7 +15,7 @@ import polars as pl
 from shoal.errors import InputError, ParameterError, PrivacyNotMetError, SchemaError, ShoalWarning, did_you_mean
 from shoal.grouping import METHODS, Method
 from shoal.grouping.budget import within_budget
-from shoal.grouping.feasibility import refuse_impossible
+from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.masking import MASKS
 from shoal.masking.publish import Mask, publish
 from shoal.measuring.look import look_at_release, look_at_table
@@ -25,6 +25,7 @@ from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Assessment, Release
+from shoal.table.apart import GROUP
 from shoal.table.columns import LineOf
 from shoal.table.frames import to_polars
 from shoal.table.observe import Observation
@@ -98,6 +99,7 @@ def protect(
     seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
     progress("reading", 0.0)
     table = Table.from_frame(frame, schema, line_of=line_of)
+    refuse_unfit(table, models)
     before = measure_risk(Observation.of_frame(table.frame, schema)) if measure_input else None
     rng = np.random.default_rng(seed)
     table = within_budget(table, models, max_suppressed=max_suppressed, max_records=max_records, rng=rng)
@@ -160,6 +162,8 @@ def verify(
             f"The published table lacks {len(absent)} of the schema's columns: {', '.join(sorted(absent))}."
             f"{did_you_mean(absent[0], records.columns)}"
         )
+    if sensitive_tables and GROUP not in records.columns:
+        raise SchemaError(f"The published table lacks the column '{GROUP}' that joins it to the sensitive tables.")
     if not len(records):
         raise InputError("The published table has no records.")
     refuse_unpublishable(records, schema)
@@ -176,7 +180,8 @@ def _refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
     if spread and getattr(mask, "shows_identities", False):
         raise ParameterError(
             f"{', '.join(spread)} cannot be promised with the mask {getattr(mask, 'name', 'chosen')}: it publishes "
-            "exact quasi-identifiers, so identities are visible. Mask them too with quasi_as='range', or drop the model."
+            "exact quasi-identifiers, so identities are visible. Mask these too with quasi_as='range', or drop the "
+            "model."
         )
 
 

@@ -1,8 +1,8 @@
 """COUNT queries, written to be read. Never optimise this file; never import the package here.
 
-A record is (group, person, {column: value}); None is a missing value. A condition is (column, low, high), ends included;
-None as low and high asks for the missing value. `kinds` says of each quasi-identifier what it is: "number", "nominal",
-or a dictionary that gives the parent of each value, with one root "*" above all parents.
+A record is (group, person, {column: value}); None is a missing value. A condition is (column, low, high), ends
+included; None as low and high asks for the missing value. `kinds` says of each quasi-identifier what it is: "number",
+"nominal", or a dictionary that gives the parent of each value, with one root "*" above all parents.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ def possible_values(own: Sequence, everyones: Sequence, kind: object, shown: str
     """The values that a record can have by what is shown of `own`, the values of all records it is shown with."""
     present = [value for value in own if value is not None]
     missing = [None] if len(present) < len(own) else []
-    if shown == "mean":
-        return [most_frequent(own)] if kind != "number" else [round(sum(present) / len(present))] if present else missing
+    if shown == "mean" and kind != "number":
+        return [most_frequent(own)]
+    if shown == "mean" and present:
+        return [round(sum(present) / len(present))]
     if shown == "suppress" and len(set(own)) > 1:
         return possible_values(everyones, everyones, "number" if kind == "number" else "nominal", "range")
     if not present:

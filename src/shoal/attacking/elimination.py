@@ -147,8 +147,8 @@ def _blind(joint: JointCounts) -> dict[str, float]:
 class _FlatItems(NamedTuple):
     """Each item of each member, with the number of the member's group."""
 
-    group: np.ndarray  # type: ignore[type-arg]
-    item: np.ndarray  # type: ignore[type-arg]
+    group: IntArray
+    item: IntArray
 
 
 def _flat_items(joint: JointCounts) -> _FlatItems:

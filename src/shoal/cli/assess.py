@@ -50,4 +50,4 @@ def assess(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
     screen = output.console()
     screen.print(output.measures_table({"as it is": answer}, title=f"The risk of {reading.source.name} as it is"))
     if policy.models:
-        screen.print(output.verdict_table(answer["verdict"]))
+        output.show_verdict(screen, answer["verdict"])

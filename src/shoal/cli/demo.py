@@ -132,7 +132,7 @@ def _show_numbers(screen: Console, answer: dict[str, Any]) -> None:
     from shoal.cli import output as say
 
     screen.print(say.measures_table({"before": answer["before"], "after": answer}))
-    screen.print(say.verdict_table(answer["verdict"]))
+    say.show_verdict(screen, answer["verdict"])
 
 
 def _table_of(frame: pl.DataFrame, title: str) -> Table:

@@ -144,6 +144,13 @@ def verdict_table(verdict: Mapping[str, Any]) -> Table:
     return table
 
 
+def show_verdict(screen: Console, verdict: Mapping[str, Any]) -> None:
+    """The verdict, and what it does not say by itself."""
+    screen.print(verdict_table(verdict))
+    for note in verdict.get("notes", ()):
+        screen.print(f"Note: {note}", markup=False)
+
+
 def _brief(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, int | float) else ("-" if value is None else str(value))
 

@@ -22,6 +22,8 @@ Examples:
   shoal protect visits.csv --person patient --quasi age,gender:nominal,zip --sensitive disease --drop name \\
         --g-balance 0.8 --h-affiliation 0.5 -o out
   shoal protect franklin.csv lexington.csv --rename lexington.csv:sex=gender --policy clinics.toml -o out
+  shoal protect patients.csv --quasi age,zip --sensitive disease,treatment --joint-l 3 --joint-caps treatment=2 \\
+        --person-k 5 --mask anatomize -o out
   shoal protect conditions.csv --join patients.csv --on patient_id --policy hospital.toml -o out
 
 What is in DIR may be handed out, but for the folder DIR/steward, which stays with you.
@@ -124,7 +126,7 @@ def show_release(screen: Console, answer: dict[str, Any], folder: str) -> None:
 
     before = {"before": answer["before"]} if answer.get("before") else {}
     screen.print(say.measures_table({**before, "after": answer}))
-    screen.print(say.verdict_table(answer["verdict"]))
+    say.show_verdict(screen, answer["verdict"])
     for line in what_leaves(Path(folder)):
         screen.print(line, markup=False, overflow="fold")
 

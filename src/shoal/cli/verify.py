@@ -33,9 +33,10 @@ Exit codes: 0 every model is met and no file was changed; 3 not.
 @options.common
 @click.pass_context
 def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> None:
-    """Recount a release from its published file and say, model by model, whether it is met.
+    """Recount a release from its published files and say, model by model, whether it is met.
 
-    RELEASE is a folder that protect has written, or a published file. A folder brings its own policy
+    RELEASE is a folder that protect has written, or a published file (of an anatomized release the table release.*,
+    with the others beside it). A folder brings its own policy
     (steward/policy.toml) unless you name another, and its files are compared with its manifest.
     """
     from shoal import pipeline
@@ -93,7 +94,7 @@ def _show(answer: dict[str, Any], file: Path) -> None:
 
     screen = output.console()
     screen.print(output.measures_table({"published": answer}, title=f"{file} as it is published"))
-    screen.print(output.verdict_table(answer["verdict"]))
+    output.show_verdict(screen, answer["verdict"])
     for problem in answer["problems"]:
         screen.print(f"Problem: {problem}", markup=False, style="red")
     holds = answer["verdict"]["holds"]

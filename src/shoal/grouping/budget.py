@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.grouping.feasibility import counts_of_whole
 from shoal.models.contract import Model
-from shoal.models.counts import SPREAD, GroupCounts
+from shoal.models.counts import JOINT, SPREAD, GroupCounts
 from shoal.table.table import Table
 
 
@@ -152,7 +152,8 @@ def _with_commonest_value(
 ) -> NDArray[np.int64]:
     """Of the persons who have the commonest value of a sensitive attribute, one in a thousand of all, or one."""
     counts = counts_of_whole(table, models)
-    broken = [model for model in models if not model.holds(counts).all()]
+    # with fewer persons it takes fewer values of all attributes together to delete everybody: that helps no such model
+    broken = [model for model in models if not model.needs & JOINT and not model.holds(counts).all()]
     named = {getattr(model, "column", None) for model in broken}
     columns = [column for name, column in table.sensitive.items() if None in named or name in named]
     if not columns:

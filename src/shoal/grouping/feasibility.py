@@ -7,10 +7,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
 
-from shoal.errors import CannotSatisfyError
+from shoal.errors import CannotSatisfyError, SchemaError
 from shoal.kernels.counting import spread_of_person_parts
 from shoal.models.contract import Model, worst_of
-from shoal.models.counts import VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.counts import JOINT, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.table.columns import CategoryColumn
 from shoal.table.observe import Observation
 from shoal.table.table import Table
@@ -21,7 +21,7 @@ DIGITS = Decimal("0.0001")
 def counts_of_whole(table: Table, models: Sequence[Model]) -> GroupCounts:
     """The counts of the whole table as one group."""
     needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
-    if needs & VALUE_TABLES:
+    if needs & (VALUE_TABLES | JOINT):
         return Observation.of_whole(table).counts(needs)
     everyone = np.arange(table.n_persons, dtype=np.int32)
     spread = spread_of_person_parts(everyone, np.array([0, table.n_persons]), table.records_of_person)
@@ -47,6 +47,45 @@ def _summaries(table: Table, column: CategoryColumn) -> ValueCounts:
     return ValueCounts(records_in_table=records, persons_in_table=persons, summaries=summaries)
 
 
+def refuse_unfit(table: Table, models: Sequence[Model]) -> None:
+    """Refuse sensitive attributes that a model of all of them together cannot be asked about, naming all of them.
+
+    A constant attribute is deleted by one value, and nobody knows which value a missing one is. Attributes that a cap
+    of 0 leaves unprotected may be either.
+    """
+    for model in models:
+        if not model.needs & JOINT:
+            continue
+        caps = getattr(model, "caps", None) or {}
+        protected = [column for name, column in table.sensitive.items() if caps.get(name) != 0]
+        unfit = [problem for column in protected for problem in _unfit(column, model, may_cap=hasattr(model, "caps"))]
+        if unfit:
+            raise SchemaError("\n".join(unfit))
+        most = sum(caps.get(name, 0) for name in table.sensitive)
+        if set(table.sensitive) <= caps.keys() and 0 < most < model.asked:
+            raise CannotSatisfyError(
+                f"{model.name} {model.asked:g} cannot be met: its caps admit {most:,} values to be deleted, never "
+                f"{model.asked:g}. Ask for at most {most:,}, raise the caps, or leave one out."
+            )
+
+
+def _unfit(column: CategoryColumn, model: Model, *, may_cap: bool) -> list[str]:
+    """Why a sensitive attribute does not go with a model of all of them together."""
+    instead = "drop the column, or leave it unprotected with a cap of 0" if may_cap else "or drop the column"
+    n_missing = int(np.count_nonzero(column.codes == len(column.categories)))
+    if n_missing:
+        return [
+            f"The sensitive attribute '{column.name}' is missing in {n_missing:,} of {len(column.codes):,} records, "
+            f"and {model.name} needs to know every value. Complete it, leave these records out, {instead}."
+        ]
+    if column.n_codes == 1:
+        return [
+            f"The sensitive attribute '{column.name}' has the same value in all {len(column.codes):,} records, so that "
+            f"everybody's is known and {model.name} cannot be met: {instead.removeprefix('or ')}."
+        ]
+    return []
+
+
 def refuse_impossible(table: Table, models: Sequence[Model]) -> None:
     """Refuse a table that breaks a model as a whole; say which, and what could be met."""
     if table.n_persons == 1:
@@ -69,6 +108,8 @@ def _explain(model: Model, counts: GroupCounts, table: Table) -> str:
         f"{model.name} {model.asked:g}{where} cannot be met by any grouping: all {table.n_records:,} records of "
         f"{table.n_persons:,} persons together{without}"
     )
+    if model.needs & JOINT:
+        return f"{said} {_reach_together(model, counts, reached)}"
     if reached >= model.asked if model.higher_is_safer else reached <= model.asked:  # what else a model asks for
         return f"{said} are too few. Ask for a group of at most {table.n_records:,} records."
     leave_out = "allow persons to be left out (max_suppressed) or records of persons who have many (max_records)."
@@ -76,6 +117,15 @@ def _explain(model: Model, counts: GroupCounts, table: Table) -> str:
         return f"{said} reach 0, so that no smaller threshold can be met either. To go on, {leave_out}"
     limit = f"{'at most' if model.higher_is_safer else 'at least'} {_within_reach(reached, model.higher_is_safer)}"
     return f"{said} reach {reached:.4g}. Ask for {limit}, or {leave_out}"
+
+
+def _reach_together(model: Model, counts: GroupCounts, reached: float) -> str:
+    """What all sensitive attributes together reach; leaving persons out makes it smaller."""
+    proof = getattr(model, "proof", None)
+    if proof is not None and proof(counts)[0] == "limit":
+        return f"are proved to reach {reached:g}, and a longer search was given up. Ask for at most {reached:g}."
+    caps = ", or cap the attributes that have few values" if hasattr(model, "caps") else ""
+    return f"reach {reached:g}. Ask for at most {reached:g}{caps}."
 
 
 def _within_reach(reached: float, higher_is_safer: bool) -> str:

@@ -16,19 +16,23 @@ from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.publish import Published, spread, without_unused_categories
 from shoal.masking.ranges import Ranges
+from shoal.table.apart import COUNT, GROUP, MEMBER, PERSONS, RECORDS
 from shoal.table.columns import CategoryColumn
 from shoal.table.table import Table
-
-GROUP = "group"
-"""The column by which the published tables are joined."""
 
 SHOWN = ("exact", "range")
 
 
-def refuse_what_links(table: Table, mask: str) -> None:
-    """Refuse columns that would link a person's values in spite of the mask, and a column called 'group'."""
-    if GROUP in table.schema.published():
+def refuse_what_links(table: Table, mask: str, *, own: tuple[str, ...] = ()) -> None:
+    """Refuse columns that would link a person's values in spite of the mask, and those called as its own are."""
+    if GROUP in {name for name, _ in table.schema.roles()}:
         raise SchemaError(f"The mask {mask} publishes a column '{GROUP}' of its own: give yours another name.")
+    taken = [name for name in table.sensitive if name in (MEMBER, *own)]
+    if taken:
+        raise SchemaError(
+            f"The mask {mask} makes tables with columns of its own that are called {', '.join(taken)}: give your "
+            "sensitive attribute another name."
+        )
     if table.schema.time is not None:
         raise SchemaError(f"The mask {mask} publishes no times: name '{table.schema.time}' as dropped.")
     if not table.sensitive:
@@ -68,7 +72,7 @@ class Anatomize:
 
     def publish(self, table: Table, grouping: Grouping) -> Published:
         """The quasi-identifier table and the sensitive tables."""
-        refuse_what_links(table, self.name)
+        refuse_what_links(table, self.name, own=(COUNT, PERSONS, RECORDS))
         one_each = table.n_records == table.n_persons
         if table.schema.kept and not one_each:
             raise SchemaError(
@@ -130,7 +134,7 @@ def _sensitive_table(
     )
     group = np.repeat(np.arange(records.n_groups), np.diff(start))
     values = column.categories if not column.has_missing else column.categories.extend_constant(None, 1)
-    counts = {"count": n_records} if one_each else {"persons": n_persons, "records": n_records}
+    counts = {COUNT: n_records} if one_each else {PERSONS: n_persons, RECORDS: n_records}
     frame = pl.DataFrame({GROUP: number_of_group[group], column.name: values.gather(value), **counts})
     return frame[secrecy.secret_order(len(frame))]
 
@@ -143,7 +147,7 @@ def linked_values(table: Table, grouping: Grouping, number_of_group: NDArray[np.
     return pl.DataFrame(
         {
             GROUP: number_of_group[grouping.group_of_person[person]],
-            "member": member[person],
+            MEMBER: member[person],
             **{name: without_unused_categories(table.frame[name]).gather(order) for name in table.sensitive},
         }
     )

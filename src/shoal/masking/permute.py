@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
-from shoal.masking.anatomize import GROUP, SHOWN, linked_values, refuse_what_links
+from shoal.masking.anatomize import SHOWN, linked_values, refuse_what_links
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.publish import Published, spread, without_unused_categories
 from shoal.masking.ranges import Ranges
+from shoal.table.apart import GROUP
 from shoal.table.table import Table
 
 

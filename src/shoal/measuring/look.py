@@ -11,8 +11,8 @@ import polars as pl
 from shoal.measuring.risk import NEEDS, Risk, measure_risk, risk_of_counts
 from shoal.models.contract import Model
 from shoal.models.counts import EVERYTHING, JOINT, GroupCounts
-from shoal.models.verdict import PUBLISHED_TABLE, TABLE, Verdict, judge
-from shoal.table.apart import GROUP, count_anatomized, observe_linked, observe_permuted, publishes_apart
+from shoal.models.verdict import NOT_SHOWN, PUBLISHED_TABLE, TABLE, Verdict, judge
+from shoal.table.apart import GROUP, count_anatomized, count_linked, observe_permuted, publishes_apart
 from shoal.table.columns import code_values
 from shoal.table.observe import Observation, number_alike
 from shoal.table.schema import Schema
@@ -20,6 +20,11 @@ from shoal.table.schema import Schema
 IDENTITIES_VISIBLE = (
     "Quasi-identifiers are published exactly: identities are visible, and k and person-k are only sizes of groups. "
     "What is hidden is which sensitive value belongs to whom."
+)
+
+TAKEN_AS_PERMUTED = (
+    "Sensitive values are taken as permuted inside the groups that the column 'group' names: a table cannot show that "
+    "they are."
 )
 
 
@@ -40,7 +45,7 @@ def look_at_release(
 ) -> tuple[Risk, Verdict]:
     """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`)."""
     problems = _problems(frame, schema)
-    if not publishes_apart(frame, schema):
+    if not tables and not publishes_apart(frame, schema):
         seen = Observation.of_frame(frame, schema)
         several = seen.persons_in_several_groups
         if several:
@@ -48,23 +53,41 @@ def look_at_release(
         counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
         return measure_risk(seen, counts), judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems)
     if tables:
-        counts, _, misfits = count_anatomized(frame, tables, schema)
-        problems += misfits
+        counts, misfits = count_anatomized(frame, tables, schema)
+        problems += [*_values_beside(frame, tables, schema), *misfits]
     else:
         needs = EVERYTHING - JOINT - {"values_of_person"}
         counts = observe_permuted(frame, schema).counts(needs)
         counts = _knowing(counts, needs)
+        problems += _several_records(frame, schema)
     notes = [] if _groups_are_alike(frame, schema) else [IDENTITIES_VISIBLE]
-
-    def steward() -> GroupCounts:
-        assert linked is not None
-        return observe_linked(linked, schema).counts(EVERYTHING)
-
-    verdict = judge(
-        models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes,
-        steward=steward if linked is not None else None,
-    )  # fmt: skip
+    if not tables:
+        notes.append(TAKEN_AS_PERMUTED)
+    verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes)
+    if linked is not None and any(model.checked_from == NOT_SHOWN for model in verdict.models):
+        needs = NEEDS.union(*(model.needs for model in models))
+        kept, misfits = count_linked(linked, schema, needs, published=counts)
+        problems += misfits
+        verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes, steward=kept)
     return _with_identities(risk_of_counts(counts), frame, schema), verdict
+
+
+def _values_beside(frame: pl.DataFrame, tables: Mapping[str, pl.DataFrame], schema: Schema) -> list[str]:
+    """What must not stand beside the quasi-identifiers of an anatomized release, and tables that must not be there."""
+    apart = [*schema.sensitive, *(name for name in (schema.person, schema.time) if name is not None)]
+    problems = [f"'{name}' is published beside the quasi-identifiers." for name in apart if name in frame.columns]
+    return problems + [
+        f"A table of '{name}' is published, which is no sensitive attribute of the policy."
+        for name in tables
+        if name not in schema.sensitive
+    ]
+
+
+def _several_records(frame: pl.DataFrame, schema: Schema) -> list[str]:
+    """What tells that a permuted table has not one record a person."""
+    if schema.person is None or frame[schema.person].n_unique() == len(frame):
+        return []
+    return [f"A permuted table has one record a person, but '{schema.person}' names persons more than once."]
 
 
 def _with_identities(risk: Risk, frame: pl.DataFrame, schema: Schema) -> Risk:

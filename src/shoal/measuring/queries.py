@@ -149,7 +149,7 @@ def _conditions_possible(table: Table, n: int, conditions: tuple[int, int]) -> t
         raise ParameterError(f"conditions must be two numbers, at least 1 and ascending, got {fewest} and {most}.")
     if fewest > possible:
         raise ParameterError(
-            f"A query of {fewest} conditions needs {fewest - 1} quasi-identifiers, but the table has {len(table.quasi)}."
+            f"Queries of {fewest} conditions need {fewest - 1} quasi-identifiers, but the table has {len(table.quasi)}."
         )
     return fewest, min(most, possible)
 
@@ -546,9 +546,9 @@ def _as_suppressed(column: QuasiColumn, places: GroupedRecords) -> _ShownColumn:
     nothing = n_missing == places.n_records
     agree = (low == high) & ((n_missing == 0) | nothing)
     lowest, highest = column.extent
-    n_missing = np.where(agree, n_missing, int(column.is_missing is not None))
-    low, high = np.where(agree, low, lowest), np.where(agree, high, highest)
-    empty = agree & nothing
-    return _ShownColumn(
-        False, np.where(empty, 0, low), np.where(empty, -1, high), n_missing > 0, np.empty(0, np.int64)
+    shown = _range(low, high, n_missing, places)
+    return shown._replace(
+        low=np.where(agree, shown.low, lowest),
+        high=np.where(agree, shown.high, highest),
+        has_missing=np.where(agree, shown.has_missing, column.is_missing is not None),
     )

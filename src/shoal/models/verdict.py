@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.errors import SchemaError
 from shoal.models.contract import Model, worst_of
-from shoal.models.counts import GroupCounts
+from shoal.models.counts import JOINT, GroupCounts
 
 PUBLISHED_TABLE = "published table"
 BOUND = "published table, by a bound"
@@ -69,24 +70,36 @@ def judge(
     checked_from: str,
     problems: Sequence[str] = (),
     notes: Sequence[str] = (),
-    steward: Callable[[], GroupCounts] | None = None,
+    steward: GroupCounts | None = None,
 ) -> Verdict:
     """Ask every model about every group.
 
     Where the counts do not show what a model needs, a bound of the model's that is safe is tried on what they show,
-    then what the steward keeps; a model that can be checked by neither does not hold.
+    then what the steward keeps; a model that can be checked by neither does not hold. Nor does a model of all sensitive
+    attributes together that these attributes do not fit, and why is a problem.
     """
-    verdicts = []
+    verdicts, misfits = [], []
     for model in models:
-        if model.needs <= counts.known:
-            verdicts.append(_asked(model, counts, checked_from))
-        elif _holds_by_bound(model, counts):
-            verdicts.append(ModelVerdict(model.name, model.asked, model.asked, True, BOUND))
-        elif steward is not None:
-            verdicts.append(_asked(model, steward(), STEWARD))
-        else:
-            verdicts.append(ModelVerdict(model.name, model.asked, float("nan"), False, NOT_SHOWN, len(counts)))
-    return Verdict(tuple(verdicts), len(counts), tuple(problems), tuple(notes))
+        try:
+            verdicts.append(_judged(model, counts, checked_from, steward))
+        except SchemaError as misfit:
+            if not model.needs & JOINT:
+                raise
+            misfits.append(str(misfit))
+            verdicts.append(_unproved(model, counts, checked_from))
+    return Verdict(tuple(verdicts), len(counts), (*problems, *misfits), tuple(notes))
+
+
+def _judged(model: Model, counts: GroupCounts, checked_from: str, steward: GroupCounts | None) -> ModelVerdict:
+    if model.needs <= counts.known:
+        return _asked(model, counts, checked_from)
+    if _holds_by_bound(model, counts):
+        return ModelVerdict(model.name, model.asked, model.asked, True, BOUND)
+    return _asked(model, steward, STEWARD) if steward is not None else _unproved(model, counts, NOT_SHOWN)
+
+
+def _unproved(model: Model, counts: GroupCounts, checked_from: str) -> ModelVerdict:
+    return ModelVerdict(model.name, model.asked, float("nan"), False, checked_from, len(counts))
 
 
 def _asked(model: Model, counts: GroupCounts, checked_from: str) -> ModelVerdict:

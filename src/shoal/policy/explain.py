@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from shoal.policy.policy import BudgetChoices, ColumnChoices, Policy, QuasiChoices
+from shoal.policy.policy import BudgetChoices, Policy, QuasiChoices
 
 
 def explain(policy: Policy) -> str:
@@ -21,7 +21,7 @@ def explain(policy: Policy) -> str:
     True
     """
     sentences = [
-        *_about_columns(policy.columns),
+        *_about_columns(policy),
         *(explain_model(model) for model in policy.models),
         *_about_method(policy),
         *_about_budget(policy.budget),
@@ -78,6 +78,14 @@ def _g_balance(model: Any) -> str:
     return f"In every group records are spread at least as evenly as over {_number(persons)} persons with equally many"
 
 
+def _joint_diversity(model: Any) -> str:
+    promise = f"Excluding fewer than {model.l} values, of any sensitive attributes, leaves somebody in every group"
+    caps = [f"{cap} of '{column}'" for column, cap in (model.caps or {}).items() if cap]
+    unprotected = [column for column, cap in (model.caps or {}).items() if not cap]
+    limits = f", where at most {_listed(caps)} are excluded" if caps else ""
+    return promise + limits + (f"; {_named(unprotected)} is left unprotected" if unprotected else "")
+
+
 _SENTENCES: dict[str, Callable[[Any], str]] = {
     "g-balance": _g_balance,
     "h-affiliation": lambda m: f"No {_about_values(m)} belongs to more than {_share(m.h)} of the persons of any group",
@@ -96,6 +104,10 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
     ),
     "beta-likeness": lambda m: (
         f"No {_about_values(m)} is more than {_number(1 + Fraction(m.beta))} times as common in a group as in the table"
+    ),
+    "joint-diversity": _joint_diversity,
+    "exponential-l": lambda m: (
+        f"In every group each sensitive attribute has at least {m.l} values among persons alike on all the others"
     ),
     "delta-disclosure": lambda m: (
         f"Each {_about_values(m)} is as common in every group as in the table, within a factor of {_factor(m.delta)}"
@@ -125,13 +137,12 @@ _KIND_IN_WORDS = {
 }
 
 
-def _about_columns(columns: ColumnChoices) -> list[str]:
-    told = [
-        f"Persons are told apart by '{columns.person}', which is published as a random pseudonym."
-        if columns.person is not None
-        else "Each record is taken as a person of its own.",
-        f"An adversary may know {_listed([_quasi(column) for column in columns.quasi])}: these are masked.",
-    ]
+def _about_columns(policy: Policy) -> list[str]:
+    columns = policy.columns
+    shown = "these are masked"
+    if policy.mask in APART and policy.mask_options.get("quasi_as", "exact") == "exact":
+        shown = "these are published as they are, so that identities are visible"
+    told = [_about_persons(policy), f"An adversary may know {_listed(list(map(_quasi, columns.quasi)))}: {shown}."]
     if columns.sensitive:
         told.append(f"Nobody may learn a person's {_named(columns.sensitive)}.")
     if columns.time is not None:
@@ -151,6 +162,14 @@ def _about_columns(columns: ColumnChoices) -> list[str]:
     return [*told, missing[columns.missing]]
 
 
+def _about_persons(policy: Policy) -> str:
+    person = policy.columns.person
+    if person is None:
+        return "Each record is taken as a person of its own."
+    form = "not published" if policy.mask == "anatomize" else "published as a random pseudonym"
+    return f"Persons are told apart by '{person}', which is {form}."
+
+
 def _quasi(column: QuasiChoices) -> str:
     return f"'{column.name}'{_KIND_IN_WORDS[column.kind]}"
 
@@ -159,7 +178,11 @@ _MASKS = {
     "range": "A group shows ranges of numbers and sets of categories",
     "mean": "A group shows the mean of its numbers and its commonest category",
     "suppress": "A group shows only what all of its records share",
+    "anatomize": "Sensitive values are counted by group, each attribute in a table of its own, apart from who is who",
+    "permute": "Sensitive values are dealt out anew inside each group, each attribute on its own",
 }
+APART = {"anatomize", "permute"}
+"""Masks that publish sensitive attributes apart from quasi-identifiers."""
 
 
 def _about_method(policy: Policy) -> list[str]:

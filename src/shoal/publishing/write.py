@@ -51,6 +51,8 @@ def write_release(
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
     if keep_person_map and release.schema.person is None:
         raise ParameterError("There is no person column, so there is no person map to keep.")
+    if keep_person_map and release.published.pseudonym_of_person is None:
+        raise ParameterError("This mask publishes no pseudonyms, so there is no person map to keep.")
     policy_text = policy_text if policy_text is not None else _policy_of(release, csv or CsvOptions())
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,15 @@ from shoal.table.schema import Schema
 GROUP = "group"
 """The column that says which group a row belongs to, where quasi-identifiers do not."""
 
+MEMBER = "member"
+"""The column of what the steward keeps that tells persons apart."""
+
+COUNT, PERSONS, RECORDS = "count", "persons", "records"
+"""The columns of sensitive tables that count: the first where each person has one record, else the other two."""
+
+LARGEST_COUNT = 2.0**53
+"""Whole numbers up to here are exact as floats."""
+
 SHOWN_APART = frozenset({"persons", "records", "values_of_group"}) | VALUE_SUMMARIES
 
 
@@ -27,78 +36,155 @@ def publishes_apart(frame: pl.DataFrame, schema: Schema) -> bool:
 
 def observe_permuted(frame: pl.DataFrame, schema: Schema) -> Observation:
     """Look at a permuted table: one record a person, groups by their column."""
-    codes, distinct = code_values(frame[GROUP])
+    codes, distinct = code_values(_comparable([frame])[0])
     sensitive = {name: category_column(frame[name]) for name in schema.sensitive}
     everyone = np.arange(len(frame), dtype=np.int32)
     return Observation(codes, len(distinct), everyone, len(frame), sensitive)
 
 
-def observe_linked(linked: pl.DataFrame, schema: Schema) -> Observation:
-    """Look at what the steward keeps of a release that publishes attributes apart."""
-    group, groups = code_values(linked[GROUP])
-    member, members = code_values(linked["member"])
-    sensitive = {name: category_column(linked[name]) for name in schema.sensitive}
-    return Observation(group, len(groups), member, len(members), sensitive)
-
-
 def count_anatomized(
     quasi: pl.DataFrame, tables: Mapping[str, pl.DataFrame], schema: Schema
-) -> tuple[GroupCounts, int, list[str]]:
-    """Count anatomized tables: the counts of the groups, how many persons there are, and what does not fit together."""
-    absent = [name for name in schema.sensitive if name not in tables]
-    if absent:
-        raise SchemaError(f"The anatomized release lacks the sensitive table of: {', '.join(absent)}.")
-    group, groups = code_values(quasi[GROUP])
+) -> tuple[GroupCounts, list[str]]:
+    """Count anatomized tables: the counts of the groups, and what does not fit together."""
+    one_each = _check_tables(tables, schema)
+    own, *others = _comparable([quasi, *(tables[name] for name in schema.sensitive)])
+    group, groups = code_values(own)
     persons = np.bincount(group, minlength=len(groups)).astype(np.int64)
-    values, problems = {}, []
-    records = persons
-    one_each = all("count" in tables[name].columns for name in schema.sensitive)
-    for name in schema.sensitive:
-        counted, own_problems = _count_values(name, tables[name], groups, persons, one_each)
-        values[name] = counted
+    problems = []
+    if quasi[GROUP].null_count():
+        problems.append(f"{quasi[GROUP].null_count():,} rows of the quasi-identifier table have no group.")
+    values = {}
+    for name, group_of_row in zip(schema.sensitive, others, strict=True):
+        position = group_of_row.to_frame().join(
+            pl.DataFrame({GROUP: groups, "at": np.arange(len(groups))}), on=GROUP, how="left", maintain_order="left"
+        )["at"]
+        values[name], own_problems = _count_values(tables[name], name, position, persons, one_each)
         problems += own_problems
-        records = np.asarray(counted.sum_by_group(counted.lists[2]), np.int64)
+    sums = [np.asarray(counted.sum_by_group(counted.lists[2]), np.int64) for counted in values.values()]
+    apart = int(np.any([records != sums[0] for records in sums], axis=0).sum())
+    if apart:
+        problems.append(f"In {apart:,} groups the sensitive tables do not count equally many records.")
+    records = np.maximum(sums[0], persons)
     counts = GroupCounts(
         persons=persons, records=records, squared_records=records, most_records=np.minimum(persons, 1),
         values=values, known=SHOWN_APART | (SPREAD if one_each else frozenset()), log_records=np.zeros(len(persons)),
     )  # fmt: skip
-    return counts, int(persons.sum()), problems
+    return counts, problems
+
+
+def count_linked(
+    linked: pl.DataFrame, schema: Schema, needs: frozenset[str], *, published: GroupCounts
+) -> tuple[GroupCounts | None, list[str]]:
+    """Count what the steward keeps of a release that publishes attributes apart; nothing where it is not the same."""
+    absent = [name for name in (GROUP, MEMBER, *schema.sensitive) if name not in linked.columns]
+    if absent:
+        return None, [f"What the steward keeps of the release lacks the columns: {', '.join(absent)}."]
+    if not len(linked) or linked[GROUP].null_count() or linked[MEMBER].null_count():
+        return None, ["What the steward keeps of the release has no records, or some without group or person."]
+    group, groups = code_values(linked[GROUP])
+    member, members = code_values(linked[MEMBER])
+    sensitive = {name: category_column(linked[name]) for name in schema.sensitive}
+    counts = Observation(group, len(groups), member, len(members), sensitive).counts(needs | VALUE_SUMMARIES)
+    if not np.array_equal(counts.persons, published.persons):
+        return None, ["What the steward keeps of the release has other groups than were published."]
+    others = [name for name in schema.sensitive if not _alike(counts.values[name], published.values[name])]
+    misfits = [f"What the steward keeps of '{name}' is not what was published." for name in others]
+    return (None if misfits else counts), misfits
+
+
+def _alike(kept: ValueCounts, published: ValueCounts) -> bool:
+    """Whether groups have equally common values, whatever these are: a CSV file may write them in another way."""
+    first, second = (np.stack([each.group_of_entry, each.lists[3], each.lists[2]]) for each in (kept, published))
+    return np.array_equal(first[:, np.lexsort(first)], second[:, np.lexsort(second)])
+
+
+def _comparable(frames: Sequence[pl.DataFrame]) -> list[pl.Series]:
+    """The group of each row of several tables, written alike in all; rows without one share a group."""
+    columns = [frame[GROUP] for frame in frames]
+    if all(column.dtype in (pl.Int32, pl.Int64) and not column.null_count() for column in columns):
+        return [column.cast(pl.Int64) for column in columns]
+    return [column.cast(pl.String).fill_null("") for column in columns]
+
+
+def _check_tables(tables: Mapping[str, pl.DataFrame], schema: Schema) -> bool:
+    """Refuse tables that are none of sensitive attributes; say whether they count one record a person."""
+    absent = [name for name in schema.sensitive if name not in tables]
+    if absent:
+        raise SchemaError(f"The anatomized release lacks the sensitive table of: {', '.join(absent)}.")
+    one_each = all(COUNT in tables[name].columns for name in schema.sensitive)
+    for name in schema.sensitive:
+        expected = {GROUP, name, *((COUNT,) if one_each else (PERSONS, RECORDS))}
+        if set(tables[name].columns) != expected:
+            raise SchemaError(f"The sensitive table of '{name}' must have the columns {', '.join(sorted(expected))}.")
+        if any(dtype.is_nested() for dtype in tables[name].dtypes):
+            raise SchemaError(f"The sensitive table of '{name}' has a column that holds no single values.")
+    return one_each
+
+
+def _counts_of(table: pl.DataFrame) -> list[pl.Series]:
+    """How many persons and records each row of a sensitive table counts; 0 where that is no whole number above 0."""
+    counts = []
+    for name in (PERSONS, RECORDS):
+        written = table[COUNT if COUNT in table.columns else name]
+        number = written.cast(pl.Float64, strict=False).fill_nan(None).fill_null(0.0)
+        is_count = (number >= 1) & (number == number.floor()) & (number < LARGEST_COUNT)
+        counts.append(number.zip_with(is_count, pl.Series([0.0])).cast(pl.Int64).alias(name))
+    return counts
 
 
 def _count_values(
-    name: str, table: pl.DataFrame, groups: pl.Series, persons: NDArray[np.int64], one_each: bool
+    table: pl.DataFrame, name: str, position: pl.Series, persons: NDArray[np.int64], one_each: bool
 ) -> tuple[ValueCounts, list[str]]:
-    expected = {GROUP, name, *(("count",) if one_each else ("persons", "records"))}
-    if set(table.columns) != expected:
-        raise SchemaError(f"The sensitive table of '{name}' must have the columns {', '.join(sorted(expected))}.")
+    """The values of one attribute in every group, and what cannot be. Where a group has none, all share one unknown."""
     column = category_column(table[name])
-    position = pl.DataFrame({GROUP: groups, "at": np.arange(len(groups))})
-    at = table.select(pl.col(GROUP).cast(groups.dtype)).join(position, on=GROUP, how="left", maintain_order="left")[
-        "at"
-    ]
+    rows = pl.DataFrame([position.alias("at"), pl.Series("code", column.codes, pl.Int64), *_counts_of(table)])
     problems = []
-    unknown = at.null_count()
-    if unknown:
-        problems.append(f"{unknown:,} rows of the sensitive table of '{name}' name a group that has no persons.")
-    group = at.fill_null(0).to_numpy()
-    n_persons = table["count" if one_each else "persons"].cast(pl.Int64).to_numpy()
-    n_records = table["count" if one_each else "records"].cast(pl.Int64).to_numpy()
-    order = np.lexsort((column.codes, group))
-    start = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(groups)))]).astype(np.int64)
-    if (np.diff(start) == 0).any():
-        empty = int((np.diff(start) == 0).sum())
-        raise SchemaError(f"{empty:,} groups have no value in the sensitive table of '{name}'.")
-    in_table = np.bincount(column.codes, weights=n_records, minlength=column.n_codes).astype(np.int64)
-    counts = ValueCounts(
-        records_in_table=in_table,
-        persons_in_table=np.bincount(column.codes, weights=n_persons, minlength=column.n_codes).astype(np.int64),
-        start_of_group=start, value=column.codes[order].astype(np.int64), records=n_records[order],
-        persons=n_persons[order],
-    )  # fmt: skip
-    total = np.asarray(counts.sum_by_group(n_persons[order]), np.int64)
-    wrong = int((total != persons).sum() if one_each else (total < persons).sum())
+    if position.null_count():
+        rows = rows.filter(pl.col("at").is_not_null())
+        problems.append(
+            f"{position.null_count():,} rows of the sensitive table of '{name}' name a group that has no persons."
+        )
+    cannot_be = int(((rows[PERSONS] < 1) | (rows[RECORDS] < rows[PERSONS])).sum())
+    at, code = rows["at"].to_numpy(), rows["code"].to_numpy()
+    cannot_be += int((rows[PERSONS].to_numpy() > persons[at]).sum())
+    if cannot_be:
+        problems.append(f"{cannot_be:,} rows of the sensitive table of '{name}' have counts that cannot be.")
+    order = np.lexsort((code, at))
+    is_again = np.append(False, (at[order][1:] == at[order][:-1]) & (code[order][1:] == code[order][:-1]))
+    if is_again.any():
+        problems.append(f"{int(is_again.sum()):,} rows of the sensitive table of '{name}' count a value once more.")
+    sums = {what: np.bincount(at, weights=rows[what], minlength=len(persons)) for what in (PERSONS, RECORDS)}
+    wrong = int((sums[PERSONS] != persons).sum() if one_each else (sums[PERSONS] < persons).sum())
     if wrong:
         problems.append(f"In {wrong:,} groups the sensitive table of '{name}' does not count every person.")
-    if (n_persons < 1).any() or (n_records < n_persons).any():
-        problems.append(f"The sensitive table of '{name}' has counts that cannot be.")
-    return counts, problems
+    listed = (at[order], code[order], rows[PERSONS].to_numpy()[order], rows[RECORDS].to_numpy()[order])
+    at, code, n_persons, n_records = _mended(*listed, is_again, persons, len(column.categories))
+    n_codes = len(column.categories) + 1
+    return ValueCounts(
+        records_in_table=np.bincount(code, weights=n_records, minlength=n_codes).astype(np.int64),
+        persons_in_table=np.bincount(code, weights=n_persons, minlength=n_codes).astype(np.int64),
+        start_of_group=np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(persons)))]).astype(np.int64),
+        value=code, records=n_records, persons=n_persons,
+    ), problems  # fmt: skip
+
+
+def _mended(
+    at: NDArray[np.int64],
+    code: NDArray[np.int64],
+    n_persons: NDArray[np.int64],
+    n_records: NDArray[np.int64],
+    is_again: NDArray[np.bool_],
+    persons: NDArray[np.int64],
+    unknown: int,
+) -> tuple[NDArray[np.int64], ...]:
+    """Rows by group and value in which each value stands once, and each group has at least one, held by all."""
+    if is_again.any():
+        first = np.flatnonzero(~is_again)
+        n_persons, n_records = np.add.reduceat(n_persons, first), np.add.reduceat(n_records, first)
+        at, code = at[first], code[first]
+    empty = np.setdiff1d(np.arange(len(persons)), at)
+    if len(empty):
+        place = np.searchsorted(at, empty)
+        at, code = np.insert(at, place, empty), np.insert(code, place, unknown)
+        n_persons, n_records = (np.insert(counts, place, persons[empty]) for counts in (n_persons, n_records))
+    return at, code, n_persons, n_records

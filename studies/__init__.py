@@ -1,0 +1,1 @@
+"""The papers' tables and figures on public data; one command each: python -m studies.joint."""
