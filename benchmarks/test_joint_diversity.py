@@ -53,11 +53,13 @@ def test_joint_diversity_costs_at_most_four_times_k_alone(tmp_path_factory: pyte
 
 
 @pytest.mark.parametrize("caps", [{}, {"s7": 2}], ids=["uncapped", "last cap 2"])
-def test_growth_in_records_is_almost_linear(tmp_path_factory: pytest.TempPathFactory, caps: dict[str, int]) -> None:
+def test_growth_in_records_is_that_of_k_alone(tmp_path_factory: pytest.TempPathFactory, caps: dict[str, int]) -> None:
     sizes = (125_000, 250_000, 500_000, 1_000_000)
-    seconds = [grouped(tmp_path_factory, records, 7, caps)[1] for records in sizes]
-    print("\n" + "; ".join(f"{size:,} records {cost:.2f} s" for size, cost in zip(sizes, seconds, strict=True)))
-    assert seconds[-1] / seconds[0] <= 8 * 1.6
+    costs = [grouped(tmp_path_factory, records, 7, caps) for records in sizes]
+    for size, (plain, joint, *_) in zip(sizes, costs, strict=True):
+        print(f"\n{size:,} records: K alone {plain:.2f} s, joint {joint:.2f} s ({joint / size * 1e6:.1f} us a record)")
+    plain_growth, joint_growth = (costs[-1][at] / costs[0][at] for at in (0, 1))
+    assert joint_growth <= plain_growth * 1.25  # what noise of the machine may add
 
 
 def test_growth_in_attributes_is_at_most_linear(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
         RecordRisk,
         TCloseness,
     )
-    from shoal.pipeline import assess, protect, verify
+    from shoal.pipeline import assess, attack, protect, verify
     from shoal.reading import CsvOptions, Join, read_files
     from shoal.table.hierarchy import Hierarchy
     from shoal.table.schema import Date, Nominal, Number, Ordered, Schema
 
 _HOME = {
-    **dict.fromkeys(("assess", "protect", "verify"), "shoal.pipeline"),
+    **dict.fromkeys(("assess", "attack", "protect", "verify"), "shoal.pipeline"),
     **dict.fromkeys(("Schema", "Number", "Nominal", "Ordered", "Date"), "shoal.table.schema"),
     "Hierarchy": "shoal.table.hierarchy",
     **dict.fromkeys(("read_files", "CsvOptions", "Join"), "shoal.reading"),
@@ -86,6 +86,7 @@ __all__ = [
     "ShoalWarning",
     "TCloseness",
     "assess",
+    "attack",
     "protect",
     "read_files",
     "verify",

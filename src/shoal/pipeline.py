@@ -6,12 +6,13 @@ import secrets
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from shoal.attacking.elimination import EliminationResult, attack_elimination
 from shoal.errors import InputError, ParameterError, PrivacyNotMetError, SchemaError, ShoalWarning, did_you_mean
 from shoal.grouping import METHODS, Method
 from shoal.grouping.budget import within_budget
@@ -19,13 +20,15 @@ from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.masking import MASKS
 from shoal.masking.publish import Mask, publish
 from shoal.measuring.look import look_at_release, look_at_table
+from shoal.measuring.queries import query_error_of
 from shoal.measuring.risk import measure_risk
 from shoal.measuring.utility import measure_utility
 from shoal.models.contract import Model
+from shoal.models.counts import JOINT
 from shoal.models.verdict import Verdict
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Assessment, Release
-from shoal.table.apart import GROUP
+from shoal.table.apart import GROUP, observe_linked, publishes_apart
 from shoal.table.columns import LineOf
 from shoal.table.frames import to_polars
 from shoal.table.observe import Observation
@@ -60,6 +63,7 @@ def protect(
     max_records: int | None = None,
     progress: Progress = silent,
     measure_input: bool = True,
+    queries: int = 0,
     line_of: LineOf | None = None,
     **options: Any,
 ) -> Release:
@@ -78,6 +82,8 @@ def protect(
         not be protected otherwise.
     measure_input
         Whether to measure the risk of the input too.
+    queries
+        How many random COUNT queries to answer on the release, for `release.query_error`.
 
     Raises
     ------
@@ -111,7 +117,7 @@ def protect(
     risk, verdict = look_at_release(published.frame, schema, models, tables=published.tables, linked=published.linked)
     if not verdict.holds:
         raise PrivacyNotMetError(_why_not(verdict))
-    return Release(
+    release = Release(
         table=table,
         published=published,
         verdict=verdict,
@@ -128,6 +134,47 @@ def protect(
         seconds=time.perf_counter() - started,
         notes=_notes(table),
     )
+    if not queries:
+        return release
+    return replace(release, query_error=query_error_of(release, n=queries, seed=seed % 2**63))
+
+
+def attack(
+    frame: Any,
+    schema: Schema,
+    *,
+    exclude: int = 2,
+    tables: Mapping[str, Any] | None = None,
+    linked: Any = None,
+) -> list[EliminationResult]:
+    """Attack a published table: somebody who knows a person's group and can exclude some values of theirs.
+
+    Gives a result for 0, 1, ... up to `exclude` excluded values. Where attributes are published apart, `linked` (what
+    the steward keeps) is attacked as if it were known, which is more than an adversary has.
+
+    Parameters
+    ----------
+    frame, tables, linked
+        As in `verify`.
+    exclude
+        How many values the adversary can exclude at the most.
+    """
+    _check(schema, [])
+    if not schema.sensitive:
+        raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
+    records, _ = to_polars(frame)
+    if linked is not None:
+        seen = observe_linked(to_polars(linked)[0], schema)
+    elif tables or publishes_apart(records, schema):
+        raise SchemaError(
+            "The release publishes attributes apart: what the steward keeps (steward/linked.parquet) is needed to tell "
+            "who would be exposed."
+        )
+    else:
+        seen = Observation.of_frame(records, schema)
+    joint = seen.counts(JOINT).joint
+    assert joint is not None
+    return [attack_elimination(joint, e) for e in range(exclude + 1)]
 
 
 def verify(

@@ -153,7 +153,7 @@ def test_members_may_lack_an_attribute() -> None:
         attribute_of_item=np.array([0, 1]), columns=("a", "b"),
     )  # fmt: skip
     assert attack_elimination(joint, 0).exposed_persons == 0
-    assert attack_elimination(joint, 1).exposed_persons == 2
+    assert attack_elimination(joint, 1).exposed_of_column == {"a": 1, "b": 1}
 
 
 def test_a_person_alone_is_exposed_whatever_they_have() -> None:

@@ -36,6 +36,8 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Default: the input's.")
 @click.option("--no-report", is_flag=True, help="Write no report beside the release.")
+@click.option("--queries", type=click.IntRange(min=0), default=0, metavar="N",
+              help="Answer N random COUNT queries on the release and report their error.")  # fmt: skip
 @click.option("--keep-person-map", is_flag=True, help="Keep which pseudonym is whom, in DIR/steward.")
 @options.policy
 @options.columns
@@ -48,6 +50,7 @@ def protect(
     output: str,
     overwrite: bool,
     format_: str | None,
+    queries: int,
     no_report: bool,
     keep_person_map: bool,
     engine: str,
@@ -86,6 +89,7 @@ def protect(
             max_records=policy.budget.max_records,
             progress=progress,
             measure_input=as_json or not no_report,
+            queries=queries,
             line_of=reading.line_of_record,
             **policy.options,
         )

@@ -45,7 +45,7 @@ def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> 
     from shoal.publishing.read import read_published
 
     clock = time.perf_counter()
-    file, default_policy, problems = _look_up(Path(release))
+    file, default_policy, problems = look_up(Path(release))
     policy, _ = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy)
     if not policy.models:
         raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
@@ -70,7 +70,7 @@ def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> 
         ctx.exit(NOT_MET)
 
 
-def _look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
+def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     """The published file, the policy that lies beside it, and what the manifest says against the folder."""
     from shoal.publishing.folder import finish_interrupted
     from shoal.publishing.manifest import check_manifest

@@ -11,6 +11,7 @@ import polars as pl
 
 from shoal.masking.publish import Published
 from shoal.masking.ranges import lone_extremes
+from shoal.measuring.queries import QueryError
 from shoal.measuring.risk import Risk
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
@@ -78,6 +79,8 @@ class Release:
     seed: int
     seconds: float
     notes: tuple[str, ...]
+    query_error: QueryError | None = None
+    """How far random COUNT queries on the release are off, where they were asked for."""
 
     @cached_property
     def data(self) -> Any:
@@ -112,6 +115,7 @@ class Release:
             "seconds": self.seconds,
             "suppressed_persons": self.table.suppressed_persons,
             "lone_extremes": self.lone_extremes,
+            **({"query_error": asdict(self.query_error)} if self.query_error is not None else {}),
             "notes": list(self.notes),
             "verdict": self.verdict.to_dict(),
             "before": before,

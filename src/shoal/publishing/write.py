@@ -81,8 +81,10 @@ def names_of_tables(release: Release, format: str) -> dict[str, str]:
     names: dict[str, str] = {}
     for number, column in enumerate(release.published.tables, start=1):
         plain = re.sub(r"[^A-Za-z0-9_.]+", "-", column).strip("-.").lower() or str(number)
-        name = f"release-{plain}.{format}"
-        names[column] = name if name not in names.values() else f"release-{plain}-{number}.{format}"
+        names[column] = f"release-{plain}.{format}"
+        while list(names.values()).count(names[column]) > 1:
+            plain += f"-{number}"
+            names[column] = f"release-{plain}.{format}"
     return names
 
 

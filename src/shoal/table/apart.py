@@ -23,6 +23,9 @@ MEMBER = "member"
 COUNT, PERSONS, RECORDS = "count", "persons", "records"
 """The columns of sensitive tables that count: the first where each person has one record, else the other two."""
 
+GROUP_TYPES = (pl.Int32, pl.Int64, pl.String)
+"""Groups are whole numbers, which CSV files hold as texts."""
+
 LARGEST_COUNT = 2.0**53
 """Whole numbers up to here are exact as floats."""
 
@@ -81,10 +84,7 @@ def count_linked(
         return None, [f"What the steward keeps of the release lacks the columns: {', '.join(absent)}."]
     if not len(linked) or linked[GROUP].null_count() or linked[MEMBER].null_count():
         return None, ["What the steward keeps of the release has no records, or some without group or person."]
-    group, groups = code_values(linked[GROUP])
-    member, members = code_values(linked[MEMBER])
-    sensitive = {name: category_column(linked[name]) for name in schema.sensitive}
-    counts = Observation(group, len(groups), member, len(members), sensitive).counts(needs | VALUE_SUMMARIES)
+    counts = observe_linked(linked, schema).counts(needs | VALUE_SUMMARIES)
     if not np.array_equal(counts.persons, published.persons):
         return None, ["What the steward keeps of the release has other groups than were published."]
     others = [name for name in schema.sensitive if not _alike(counts.values[name], published.values[name])]
@@ -99,10 +99,11 @@ def _alike(kept: ValueCounts, published: ValueCounts) -> bool:
 
 
 def _comparable(frames: Sequence[pl.DataFrame]) -> list[pl.Series]:
-    """The group of each row of several tables, written alike in all; rows without one share a group."""
+    """The group of each row of several tables as numbers, or as texts where some are none; missing is a group too."""
     columns = [frame[GROUP] for frame in frames]
-    if all(column.dtype in (pl.Int32, pl.Int64) and not column.null_count() for column in columns):
-        return [column.cast(pl.Int64) for column in columns]
+    numbers = [column.cast(pl.Int64, strict=False) for column in columns if column.dtype in GROUP_TYPES]
+    if len(numbers) == len(columns) and not any(column.null_count() for column in numbers):
+        return numbers
     return [column.cast(pl.String).fill_null("") for column in columns]
 
 
@@ -157,7 +158,7 @@ def _count_values(
     wrong = int((sums[PERSONS] != persons).sum() if one_each else (sums[PERSONS] < persons).sum())
     if wrong:
         problems.append(f"In {wrong:,} groups the sensitive table of '{name}' does not count every person.")
-    listed = (at[order], code[order], rows[PERSONS].to_numpy()[order], rows[RECORDS].to_numpy()[order])
+    listed = (at[order], code[order], *(np.maximum(rows[what].to_numpy()[order], 1) for what in (PERSONS, RECORDS)))
     at, code, n_persons, n_records = _mended(*listed, is_again, persons, len(column.categories))
     n_codes = len(column.categories) + 1
     return ValueCounts(
@@ -188,3 +189,11 @@ def _mended(
         at, code = np.insert(at, place, empty), np.insert(code, place, unknown)
         n_persons, n_records = (np.insert(counts, place, persons[empty]) for counts in (n_persons, n_records))
     return at, code, n_persons, n_records
+
+
+def observe_linked(linked: pl.DataFrame, schema: Schema) -> Observation:
+    """Look at what the steward keeps of a release that publishes attributes apart: persons by group, with values."""
+    group, groups = code_values(linked[GROUP])
+    member, members = code_values(linked[MEMBER])
+    sensitive = {name: category_column(linked[name]) for name in schema.sensitive}
+    return Observation(group, len(groups), member, len(members), sensitive)
