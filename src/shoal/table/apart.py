@@ -45,6 +45,19 @@ def observe_permuted(frame: pl.DataFrame, schema: Schema) -> Observation:
     return Observation(codes, len(distinct), everyone, len(frame), sensitive)
 
 
+def observe_linked(linked: pl.DataFrame, schema: Schema) -> Observation:
+    """Look at what the steward keeps of a release that publishes attributes apart."""
+    absent = [name for name in (GROUP, MEMBER, *schema.sensitive) if name not in linked.columns]
+    if absent:
+        raise SchemaError(f"What the steward keeps of the release lacks the columns: {', '.join(absent)}.")
+    if not len(linked) or linked[GROUP].null_count() or linked[MEMBER].null_count():
+        raise SchemaError("What the steward keeps of the release has no records, or some without group or person.")
+    group, groups = code_values(linked[GROUP])
+    member, members = code_values(linked[MEMBER])
+    sensitive = {name: category_column(linked[name]) for name in schema.sensitive}
+    return Observation(group, len(groups), member, len(members), sensitive)
+
+
 def count_anatomized(
     quasi: pl.DataFrame, tables: Mapping[str, pl.DataFrame], schema: Schema
 ) -> tuple[GroupCounts, list[str]]:
@@ -79,12 +92,10 @@ def count_linked(
     linked: pl.DataFrame, schema: Schema, needs: frozenset[str], *, published: GroupCounts
 ) -> tuple[GroupCounts | None, list[str]]:
     """Count what the steward keeps of a release that publishes attributes apart; nothing where it is not the same."""
-    absent = [name for name in (GROUP, MEMBER, *schema.sensitive) if name not in linked.columns]
-    if absent:
-        return None, [f"What the steward keeps of the release lacks the columns: {', '.join(absent)}."]
-    if not len(linked) or linked[GROUP].null_count() or linked[MEMBER].null_count():
-        return None, ["What the steward keeps of the release has no records, or some without group or person."]
-    counts = observe_linked(linked, schema).counts(needs | VALUE_SUMMARIES)
+    try:
+        counts = observe_linked(linked, schema).counts(needs | VALUE_SUMMARIES)
+    except SchemaError as refusal:
+        return None, [str(refusal)]
     if not np.array_equal(counts.persons, published.persons):
         return None, ["What the steward keeps of the release has other groups than were published."]
     others = [name for name in schema.sensitive if not _alike(counts.values[name], published.values[name])]
@@ -189,11 +200,3 @@ def _mended(
         at, code = np.insert(at, place, empty), np.insert(code, place, unknown)
         n_persons, n_records = (np.insert(counts, place, persons[empty]) for counts in (n_persons, n_records))
     return at, code, n_persons, n_records
-
-
-def observe_linked(linked: pl.DataFrame, schema: Schema) -> Observation:
-    """Look at what the steward keeps of a release that publishes attributes apart: persons by group, with values."""
-    group, groups = code_values(linked[GROUP])
-    member, members = code_values(linked[MEMBER])
-    sensitive = {name: category_column(linked[name]) for name in schema.sensitive}
-    return Observation(group, len(groups), member, len(members), sensitive)
