@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import polars as pl
 
 import shoal
+from shoal.attacking.elimination import attack_elimination, linked_values
 from shoal.demo.registry import made_up_registry
 from shoal.errors import ShoalError
 from shoal.grouping import BalanceTree, Grouping, Mondrian
-from shoal.attacking.elimination import attack_elimination, linked_values
 from shoal.measuring.queries import estimated_counts, query_error, random_queries, true_counts
 from shoal.measuring.utility import measure_utility
 from shoal.models import Model

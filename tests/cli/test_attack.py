@@ -53,7 +53,9 @@ def test_an_attack_on_values_shown_apart_takes_what_the_steward_keeps(shoal: Sho
 
 
 def test_queries_are_answered_and_reported(shoal: Shoal) -> None:
-    answer = shoal("protect", "clinics.csv", *COLUMNS, *MODELS, "--queries", "200", "--seed", "3", "-o", "out", "--json").json
+    answer = shoal(
+        "protect", "clinics.csv", *COLUMNS, *MODELS, "--queries", "200", "--seed", "3", "-o", "out", "--json"
+    ).json
     error = answer["query_error"]
     assert error["n_queries"] + error["n_empty"] == 200
     assert 0 <= error["all"] < 5

@@ -133,7 +133,8 @@ def test_group_numbers_and_the_order_of_rows_are_drawn_anew() -> None:
     assert not first.frame["age"].is_sorted()
     for column in ONE_RECORD.sensitive:
         assert first.tables[column].rows() != second.tables[column].rows()
-        assert not first.tables[column]["group"].is_sorted()
+        groups = first.tables[column]["group"]
+        assert (groups.diff() == 0).sum() < len(groups) / 4, "rows of a group stand apart, one in forty by chance"
     assert table.n_persons == 400
 
 

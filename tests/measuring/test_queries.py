@@ -167,6 +167,17 @@ def test_the_four_patients_of_the_paper(query: list[tuple], true: int, from_rang
     assert estimated_counts(table, ONE_GROUP, queries, shown="group").tolist() == pytest.approx([from_counts])
 
 
+def test_a_value_of_an_interval_belongs_to_everybody_at_most() -> None:
+    """The first has both values, the second one of them: 3 pairs, yet 2 persons; of 4 records each counts as 2."""
+    values = {"age": 30, "city": "a", "code": "p", "disease": "flu"}
+    rows = [(0, person, {**values, "dose": dose}) for person, dose in [(0, 1), (0, 2), (1, 1), (1, 7)]]
+    table, grouping = table_of(rows)
+    queries = [(Condition("dose", 0, 1),)]
+    assert true_counts(table, queries, count="persons").tolist() == [2]
+    assert estimated_counts(table, grouping, queries, shown="group", count="persons").tolist() == [2]
+    assert estimated_counts(table, grouping, queries, shown="group", count="records").tolist() == [3]
+
+
 def of_column(values: list, quasi: Any) -> Table:
     frame = pl.DataFrame({"q": values, "s": ["a"] * len(values)})
     return Table.from_frame(frame, Schema(quasi=[quasi], sensitive=["s"]))

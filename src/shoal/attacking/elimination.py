@@ -20,7 +20,7 @@ from shoal.models.joint import JointCounts
 from shoal.table.observe import Observation
 from shoal.table.table import Table
 
-WORK_LIMIT = 200
+WORK_LIMIT = 2_000
 """Steps that searches in a group may take for each of its persons; beyond them exclusions are chosen greedily."""
 MOST_SEARCHED = 100
 """Exclusions for which a search is tried; more are chosen greedily."""

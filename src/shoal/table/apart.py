@@ -169,8 +169,10 @@ def _count_values(
     wrong = int((sums[PERSONS] != persons).sum() if one_each else (sums[PERSONS] < persons).sum())
     if wrong:
         problems.append(f"In {wrong:,} groups the sensitive table of '{name}' does not count every person.")
-    listed = (at[order], code[order], *(np.maximum(rows[what].to_numpy()[order], 1) for what in (PERSONS, RECORDS)))
-    at, code, n_persons, n_records = _mended(*listed, is_again, persons, len(column.categories))
+    n_persons, n_records = (np.maximum(rows[what].to_numpy()[order], 1) for what in (PERSONS, RECORDS))
+    at, code, n_persons, n_records = _mended(
+        (at[order], code[order], n_persons, n_records), is_again, persons, len(column.categories)
+    )
     n_codes = len(column.categories) + 1
     return ValueCounts(
         records_in_table=np.bincount(code, weights=n_records, minlength=n_codes).astype(np.int64),
@@ -181,15 +183,13 @@ def _count_values(
 
 
 def _mended(
-    at: NDArray[np.int64],
-    code: NDArray[np.int64],
-    n_persons: NDArray[np.int64],
-    n_records: NDArray[np.int64],
-    is_again: NDArray[np.bool_],
-    persons: NDArray[np.int64],
-    unknown: int,
+    rows: tuple[NDArray[np.int64], ...], is_again: NDArray[np.bool_], persons: NDArray[np.int64], unknown: int
 ) -> tuple[NDArray[np.int64], ...]:
-    """Rows by group and value in which each value stands once, and each group has at least one, held by all."""
+    """Rows (group, value, persons, records) in which each value stands once, and each group has one at least.
+
+    In a group without rows everybody has the one unknown value, which is the least safe that can be.
+    """
+    at, code, n_persons, n_records = rows
     if is_again.any():
         first = np.flatnonzero(~is_again)
         n_persons, n_records = np.add.reduceat(n_persons, first), np.add.reduceat(n_records, first)

@@ -1,0 +1,349 @@
+"""Groups of near points, by MDAV and V-MDAV. Arrays in, arrays out; no tables, no checks, no randomness.
+
+Points have whole numbers as coordinates, so that sums are exact and a mean does not depend on who left first. Of equal
+distances the point with the lowest number wins. The points that are in no group yet stand in a tree of boxes, which
+shrink as points leave, so that a search looks at few of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+POINTS_A_LEAF = 8
+NOBODY = 2**62
+
+
+class Left(NamedTuple):
+    """The points that are left, in a binary tree: the children of node i are 2i + 1 and 2i + 2."""
+
+    point: np.ndarray  # by place
+    number: np.ndarray  # the number of the point at each place
+    place: np.ndarray  # the place of each number
+    leaf: np.ndarray  # the leaf of each place
+    start: np.ndarray  # the first place of each node
+    size: np.ndarray  # how many points each node has left; a leaf keeps them in front
+    low: np.ndarray  # the box of each node: its lowest corner
+    high: np.ndarray  # and its highest
+    first: np.ndarray  # the lowest number that each node has left
+
+
+@njit(cache=True, nogil=True)
+def _fit_box(left, node, n_inner):
+    """Recount the box and the lowest number of a node from its children, or from its points."""
+    left.first[node] = NOBODY
+    left.low[node, :] = np.inf
+    left.high[node, :] = -np.inf
+    n_columns = left.point.shape[1]
+    if node < n_inner:
+        for child in (2 * node + 1, 2 * node + 2):
+            left.first[node] = min(left.first[node], left.first[child])
+            for j in range(n_columns):
+                left.low[node, j] = min(left.low[node, j], left.low[child, j])
+                left.high[node, j] = max(left.high[node, j], left.high[child, j])
+    else:
+        for place in range(left.start[node], left.start[node] + left.size[node]):
+            left.first[node] = min(left.first[node], left.number[place])
+            for j in range(n_columns):
+                left.low[node, j] = min(left.low[node, j], left.point[place, j])
+                left.high[node, j] = max(left.high[node, j], left.point[place, j])
+
+
+@njit(cache=True, nogil=True)
+def all_points(points):
+    """A tree of all points: nodes are halved across their widest column."""
+    n, n_columns = points.shape
+    n_leaves = 1
+    while n_leaves * POINTS_A_LEAF < n:
+        n_leaves *= 2
+    n_inner = n_leaves - 1
+    n_nodes = 2 * n_leaves - 1
+    number = np.arange(n)
+    start = np.zeros(n_nodes, np.int64)
+    size = np.zeros(n_nodes, np.int64)
+    size[0] = n
+    for node in range(n_inner):
+        here = number[start[node] : start[node] + size[node]].copy()
+        widest, width = 0, -1.0
+        for j in range(n_columns):
+            low, high = np.inf, -np.inf
+            for i in here:
+                low = min(low, points[i, j])
+                high = max(high, points[i, j])
+            if high - low > width:
+                widest, width = j, high - low
+        keys = np.empty(len(here))
+        for at in range(len(here)):
+            keys[at] = points[here[at], widest]
+        number[start[node] : start[node] + size[node]] = here[np.argsort(keys, kind="mergesort")]
+        half = size[node] // 2
+        start[2 * node + 1], size[2 * node + 1] = start[node], half
+        start[2 * node + 2], size[2 * node + 2] = start[node] + half, size[node] - half
+    place = np.empty(n, np.int64)
+    point = np.empty_like(points)
+    leaf = np.empty(n, np.int64)
+    for at in range(n):
+        place[number[at]] = at
+        point[at] = points[number[at]]
+    left = Left(
+        point, number, place, leaf, start, size,
+        np.empty((n_nodes, n_columns)), np.empty((n_nodes, n_columns)), np.empty(n_nodes, np.int64),
+    )  # fmt: skip
+    for node in range(n_nodes - 1, -1, -1):
+        if node >= n_inner:
+            leaf[start[node] : start[node] + size[node]] = node
+        _fit_box(left, node, n_inner)
+    return left
+
+
+@njit(cache=True, nogil=True)
+def remove(left, number):
+    """Take a point out of the tree."""
+    n_inner = len(left.size) // 2
+    place = left.place[number]
+    node = left.leaf[place]
+    last = left.start[node] + left.size[node] - 1
+    other = left.number[last]
+    for j in range(left.point.shape[1]):
+        left.point[place, j], left.point[last, j] = left.point[last, j], left.point[place, j]
+    left.number[place], left.number[last] = other, number
+    left.place[other], left.place[number] = place, last
+    left.size[node] -= 1
+    _fit_box(left, node, n_inner)
+    while node > 0:
+        node = (node - 1) // 2
+        left.size[node] -= 1
+        _fit_box(left, node, n_inner)
+
+
+@njit(cache=True, nogil=True)
+def _squared(left, place, where):
+    total = 0.0
+    for j in range(len(where)):
+        away = left.point[place, j] - where[j]
+        total += away * away
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _least(left, node, where):
+    """No point of a node is nearer than this; computed as distances are, so that rounding cannot reverse it."""
+    total = 0.0
+    for j in range(len(where)):
+        away = max(left.low[node, j] - where[j], where[j] - left.high[node, j], 0.0)
+        total += away * away
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _most(left, node, where):
+    """No point of a node is farther than this."""
+    total = 0.0
+    for j in range(len(where)):
+        away = max(where[j] - left.low[node, j], left.high[node, j] - where[j])
+        total += away * away
+    return total
+
+
+@njit(cache=True, nogil=True)
+def nearest(left, where, distances, numbers):
+    """The nearest points that are left, nearest first, as many as `numbers` holds; gives how many there are."""
+    n_inner = len(left.size) // 2
+    wanted, found = len(numbers), 0
+    nodes, bounds = np.empty(128, np.int64), np.empty(128, np.float64)
+    nodes[0], bounds[0] = 0, 0.0
+    depth = 1 if left.size[0] else 0
+    while depth:
+        depth -= 1
+        node, bound = nodes[depth], bounds[depth]
+        if found == wanted and not _before(bound, left.first[node], distances[found - 1], numbers[found - 1]):
+            continue
+        if node < n_inner:
+            one, two = 2 * node + 1, 2 * node + 2
+            bound_one = _least(left, one, where) if left.size[one] else np.inf
+            bound_two = _least(left, two, where) if left.size[two] else np.inf
+            if _before(bound_one, left.first[one], bound_two, left.first[two]):
+                one, two, bound_one, bound_two = two, one, bound_two, bound_one
+            if left.size[one]:
+                nodes[depth], bounds[depth] = one, bound_one
+                depth += 1
+            if left.size[two]:
+                nodes[depth], bounds[depth] = two, bound_two
+                depth += 1
+            continue
+        for place in range(left.start[node], left.start[node] + left.size[node]):
+            distance, number = _squared(left, place, where), left.number[place]
+            if found < wanted:
+                found += 1
+            elif not _before(distance, number, distances[found - 1], numbers[found - 1]):
+                continue
+            at = found - 1
+            while at > 0 and _before(distance, number, distances[at - 1], numbers[at - 1]):
+                distances[at], numbers[at] = distances[at - 1], numbers[at - 1]
+                at -= 1
+            distances[at], numbers[at] = distance, number
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _before(distance, number, other_distance, other_number):
+    return distance < other_distance or (distance == other_distance and number < other_number)
+
+
+@njit(cache=True, nogil=True)
+def farthest(left, where):
+    """The point that is left and farthest; of equally far ones that of the lowest number."""
+    n_inner = len(left.size) // 2
+    best, best_number = -1.0, NOBODY
+    nodes, bounds = np.empty(128, np.int64), np.empty(128, np.float64)
+    nodes[0], bounds[0] = 0, np.inf
+    depth = 1
+    while depth:
+        depth -= 1
+        node, bound = nodes[depth], bounds[depth]
+        if not _before(-bound, left.first[node], -best, best_number):
+            continue
+        if node < n_inner:
+            one, two = 2 * node + 1, 2 * node + 2
+            bound_one = _most(left, one, where) if left.size[one] else -1.0
+            bound_two = _most(left, two, where) if left.size[two] else -1.0
+            if _before(-bound_one, left.first[one], -bound_two, left.first[two]):
+                one, two, bound_one, bound_two = two, one, bound_two, bound_one
+            if left.size[one]:
+                nodes[depth], bounds[depth] = one, bound_one
+                depth += 1
+            if left.size[two]:
+                nodes[depth], bounds[depth] = two, bound_two
+                depth += 1
+            continue
+        for place in range(left.start[node], left.start[node] + left.size[node]):
+            distance, number = _squared(left, place, where), left.number[place]
+            if _before(-distance, number, -best, best_number):
+                best, best_number = distance, number
+    return best_number
+
+
+@njit(cache=True, nogil=True)
+def _take(left, points, sums, around, m, group, group_of_point):
+    """Put the m points nearest to a point, itself among them, in a group."""
+    distances, numbers = np.empty(m), np.empty(m, np.int64)
+    found = nearest(left, points[around], distances, numbers)
+    for number in numbers[:found]:
+        group_of_point[number] = group
+        for j in range(points.shape[1]):
+            sums[j] -= points[number, j]
+        remove(left, number)
+
+
+@njit(cache=True, nogil=True)
+def fixed_size(points, m):
+    """MDAV: the group of each point, and how many groups there are; all but the last have m points, that m to 2m - 1.
+
+    While 3m points are left: the one farthest from the mean of all that are left, with the m - 1 nearest to it, is a
+    group; the one farthest from it, with the m - 1 nearest to that, another. Of 2m or more the one farthest from the
+    mean takes m; what is left is the last group.
+    """
+    n = len(points)
+    group_of_point = np.full(n, -1, np.int32)
+    left = all_points(points)
+    sums = np.zeros(points.shape[1])
+    for i in range(n):
+        sums += points[i]
+    n_groups = 0
+    while left.size[0] >= 2 * m:
+        one = farthest(left, sums / left.size[0])
+        takes_two = left.size[0] >= 3 * m
+        other = farthest(left, points[one]) if takes_two else one
+        _take(left, points, sums, one, m, n_groups, group_of_point)
+        n_groups += 1
+        if takes_two:
+            if group_of_point[other] >= 0:  # all that are left lie on one spot
+                other = left.first[0]
+            _take(left, points, sums, other, m, n_groups, group_of_point)
+            n_groups += 1
+    group_of_point[group_of_point < 0] = n_groups
+    return group_of_point, n_groups + 1
+
+
+@njit(cache=True, nogil=True)
+def _nearest_to_members(left, points, members, distances, numbers):
+    """The point that is left and nearest to a member of a group, and its squared distance."""
+    best, best_number = np.inf, NOBODY
+    for member in members:
+        nearest(left, points[member], distances[:1], numbers[:1])
+        if _before(distances[0], numbers[0], best, best_number):
+            best, best_number = distances[0], numbers[0]
+    return best, best_number
+
+
+@njit(cache=True, nogil=True)
+def variable_size(points, m, gamma):
+    """V-MDAV: the group of each point, and how many groups there are.
+
+    The point farthest from the mean of all points, with the m - 1 nearest to it, is a group, which takes up to m - 1
+    more: always the nearest to one of its members, as long as it is gamma times nearer to the group than to any point
+    that is left. Fewer than m points that are left over go to the group with the nearest mean.
+    """
+    n, n_columns = points.shape
+    group_of_point = np.full(n, -1, np.int32)
+    left = all_points(points)
+    sums = np.zeros(n_columns)
+    for i in range(n):
+        sums += points[i]
+    mean = sums / n
+    away = np.empty(n)
+    for i in range(n):
+        away[i] = -_squared(left, left.place[i], mean)
+    members = np.empty(2 * m, np.int64)
+    distances, numbers = np.empty(2), np.empty(2, np.int64)
+    n_groups = 0
+    for seed in np.argsort(away, kind="mergesort"):
+        if left.size[0] < m:
+            break
+        if group_of_point[seed] >= 0:
+            continue
+        size = nearest(left, points[seed], np.empty(m), members[:m])
+        for number in members[:size]:
+            remove(left, number)
+        while left.size[0] and size < 2 * m - 1:
+            inside, number = _nearest_to_members(left, points, members[:size], distances, numbers)
+            if nearest(left, points[number], distances, numbers) == 2:
+                at = 1 if numbers[0] == number else 0
+                if inside >= gamma * gamma * distances[at]:
+                    break
+            members[size] = number
+            size += 1
+            remove(left, number)
+        group_of_point[members[:size]] = n_groups
+        n_groups += 1
+    if n_groups == 0:
+        group_of_point[:] = 0
+        return group_of_point, 1
+    _join_nearest(points, group_of_point, n_groups)
+    return group_of_point, n_groups
+
+
+@njit(cache=True, nogil=True)
+def _join_nearest(points, group_of_point, n_groups):
+    """Points without a group join the one whose mean is nearest."""
+    n, n_columns = points.shape
+    means, sizes = np.zeros((n_groups, n_columns)), np.zeros(n_groups)
+    for i in range(n):
+        if group_of_point[i] >= 0:
+            means[group_of_point[i]] += points[i]
+            sizes[group_of_point[i]] += 1
+    for group in range(n_groups):
+        means[group] /= sizes[group]
+    for i in range(n):
+        if group_of_point[i] >= 0:
+            continue
+        best, best_group = np.inf, 0
+        for group in range(n_groups):
+            distance = 0.0
+            for j in range(n_columns):
+                distance += (points[i, j] - means[group, j]) ** 2
+            if distance < best:
+                best, best_group = distance, group
+        group_of_point[i] = best_group
