@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal import Date, Hierarchy, Nominal, Number, Ordered, SchemaError
@@ -198,7 +198,7 @@ class TestDates:
 
 class TestNominal:
     def test_numbers_as_categories(self) -> None:
-        assert nominal([10, 9, 10], Nominal("age")).categories.to_list() == ["10", "9"]
+        assert nominal([10, 9, 10], Nominal("age")).categories.to_list() == ["9", "10"]
 
     def test_not_a_number_is_missing(self) -> None:
         made = nominal([1.5, float("nan"), None], Nominal("age"))
@@ -221,6 +221,14 @@ values_of_any_type = st.one_of(
 )
 
 
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def as_series(values: list[object]) -> pl.Series:
     return pl.Series("v", values, strict=False)
 
@@ -230,6 +238,7 @@ class TestCodes:
     def test_codes_follow_the_sorted_values_and_missing_comes_last(self, values: list[object]) -> None:
         codes, distinct = code_values(as_series(values))
         ordered = sorted({value for value in values if value is not None})  # type: ignore[type-var]
+        assume(not (ordered and all(isinstance(value, str) and is_number(value) for value in ordered)))
         assert distinct.to_list() == ordered
         assert codes.tolist() == [len(ordered) if value is None else ordered.index(value) for value in values]
 
@@ -254,3 +263,11 @@ class TestCodes:
         assert category_column(pl.Series(["a", None])).n_codes == 2
         assert not category_column(pl.Series(["a", "b"])).has_missing
         assert category_column(pl.Series(["a", "b"])).codes.dtype == np.int32
+
+
+def test_texts_that_are_all_numbers_are_coded_in_the_order_of_numbers() -> None:
+    codes, distinct = code_values(pl.Series(["10", "9", None, "9.5", "100", "9"]))
+    assert distinct.to_list() == ["9", "9.5", "10", "100"]
+    assert codes.tolist() == [2, 0, 4, 1, 3, 0]
+    codes, distinct = code_values(pl.Series(["10", "9", "x"]))
+    assert distinct.to_list() == ["10", "9", "x"]

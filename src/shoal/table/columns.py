@@ -79,8 +79,8 @@ def code_values(values: pl.Series) -> tuple[Codes, pl.Series]:
         return _code_categories(values)
     if values.dtype in (pl.Float32, pl.Float64):
         values = values.fill_nan(None)
-    if values.dtype == pl.String or values.dtype == pl.Binary:
-        distinct = values.drop_nulls().unique().sort()
+    if values.dtype == pl.String:
+        distinct = _sorted_texts(values)
         return _positions(values, distinct), distinct
     if values.dtype.is_integer() and len(values) > values.null_count():
         low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def _code_categories(values: pl.Series) -> tuple[Codes, pl.Series]:
         texts = values.dtype.categories.gather(used)
     else:
         texts = used.cat.to(values.dtype).cast(pl.String)
-    order = texts.arg_sort()
+    order = _order_of_texts(texts)
     missing_at = (int(used[-1]) if len(used) else 0) + 1
     code_of_physical = np.zeros(missing_at + 1, dtype=np.int32)
     code_of_physical[used.gather(order).to_numpy()] = np.arange(len(used), dtype=np.int32)
@@ -303,10 +303,18 @@ def _ordered(values: pl.Series, column: Ordered, line_of: LineOf) -> NumberColum
 
 
 def _sorted_texts(texts: pl.Series) -> pl.Series:
-    """Distinct texts, as numbers where all are numbers, else by the alphabet."""
-    distinct = texts.drop_nulls().unique().sort()
+    """Distinct texts in their order."""
+    distinct = texts.drop_nulls().unique()
+    return distinct.gather(_order_of_texts(distinct))
+
+
+def _order_of_texts(distinct: pl.Series) -> NDArray[np.int64]:
+    """The order of texts: as numbers where all are numbers (a CSV file holds texts only), else as texts."""
+    order = distinct.arg_sort().to_numpy()
     numbers = distinct.cast(pl.Float64, strict=False)
-    return distinct.gather(numbers.arg_sort()) if not numbers.null_count() else distinct
+    if numbers.null_count() or not len(distinct):
+        return order
+    return order[np.argsort(numbers.to_numpy()[order], kind="stable")]
 
 
 def _date(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
