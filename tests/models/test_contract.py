@@ -85,7 +85,8 @@ def test_the_registry_names_every_model_in_the_order_of_the_docs() -> None:
         "joint-diversity",
         "exponential-l",
     ]
-    assert {type(model) for model in EVERY} == set(MODELS.values())
+    of_all_attributes = {MODELS["joint-diversity"], MODELS["exponential-l"]}  # tested in files of their own
+    assert {type(model) for model in EVERY} | of_all_attributes == set(MODELS.values())
 
 
 @pytest.mark.parametrize("model", EVERY, ids=told)
