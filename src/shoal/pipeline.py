@@ -18,10 +18,13 @@ from shoal.grouping import METHODS, Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.masking import MASKS
+from shoal.masking.anatomize import linked_values
 from shoal.masking.publish import Mask, publish
+from shoal.masking.secrecy import secret_order
 from shoal.measuring.look import look_at_release, look_at_table
 from shoal.measuring.queries import query_error_of
 from shoal.measuring.risk import measure_risk
+from shoal.measuring.statistics import Linkage, linkage_of
 from shoal.measuring.utility import measure_utility
 from shoal.models.contract import Model
 from shoal.models.counts import JOINT
@@ -64,6 +67,7 @@ def protect(
     progress: Progress = silent,
     measure_input: bool = True,
     queries: int = 0,
+    max_linkage: float | None = None,
     line_of: LineOf | None = None,
     **options: Any,
 ) -> Release:
@@ -84,6 +88,9 @@ def protect(
         Whether to measure the risk of the input too.
     queries
         How many random COUNT queries to answer on the release, for `release.query_error`.
+    max_linkage
+        For the mask perturb: the largest share of persons whose masked numbers may be closest or second closest to
+        their own original ones. Nothing is released where more are.
 
     Raises
     ------
@@ -100,6 +107,8 @@ def protect(
     chosen_method, chosen_mask = _choose(method, mask, options)
     _check(schema, models)
     _refuse_visible(chosen_mask, models)
+    if max_linkage is not None and getattr(chosen_mask, "shows_groups", True):
+        raise ParameterError("max_linkage goes with the mask perturb: other masks show groups, which models judge.")
     if not models:
         raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
     seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
@@ -112,7 +121,12 @@ def protect(
     refuse_impossible(table, models)
     grouping = chosen_method.group(table, models, progress)
     progress("masking", 0.0)
-    published = publish(table, grouping, chosen_mask)
+    published = publish(table, grouping, chosen_mask, rng=rng)
+    linkage = None
+    if not getattr(chosen_mask, "shows_groups", True):
+        published = replace(published, linked=linked_values(table, grouping, secret_order(grouping.n_groups) + 1))
+        linkage = linkage_of(table, published)
+        _refuse_linkage(linkage, max_linkage)
     progress("verifying", 0.0)
     risk, verdict = look_at_release(published.frame, schema, models, tables=published.tables, linked=published.linked)
     if not verdict.holds:
@@ -133,6 +147,7 @@ def protect(
         seed=seed,
         seconds=time.perf_counter() - started,
         notes=_notes(table),
+        linkage=linkage,
     )
     if not queries:
         return release
@@ -219,6 +234,15 @@ def verify(
     kept = None if linked is None else to_polars(linked)[0]
     risk, verdict = look_at_release(records, schema, models, tables=sensitive_tables, linked=kept)
     return Assessment(risk, verdict, time.perf_counter() - started)
+
+
+def _refuse_linkage(linkage: Linkage, max_linkage: float | None) -> None:
+    """Refuse a perturbed release from which too many persons can be linked to their original numbers."""
+    if max_linkage is not None and linkage.rate > max_linkage:
+        raise PrivacyNotMetError(
+            f"{linkage.rate:.1%} of {linkage.n:,} persons are linked to their original numbers as closest or second "
+            f"closest; at most {max_linkage:.1%} was asked for. Nothing was written. Ask for larger groups."
+        )
 
 
 def _refuse_visible(mask: Mask, models: Sequence[Model]) -> None:

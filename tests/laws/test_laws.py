@@ -48,9 +48,11 @@ WAYS = [*(cls() for cls in METHODS.values()), BalanceTree(cut="median"), Balance
 JOINT_MODELS = {"joint-diversity", "exponential-l"}
 """Models of all sensitive attributes together, which the plain recount of one attribute cannot judge."""
 
-SHOWN_ALIKE = [name for name, cls in MASKS.items() if getattr(cls, "links_values", True)]
+SHOWN_ALIKE = [
+    name for name, cls in MASKS.items() if getattr(cls, "links_values", True) and getattr(cls, "shows_groups", True)
+]
 """Masks after which the persons of a group have the same quasi-identifiers."""
-SHOWN_APART = [name for name in MASKS if name not in SHOWN_ALIKE]
+SHOWN_APART = [name for name, cls in MASKS.items() if not getattr(cls, "links_values", True)]
 """Masks that publish sensitive attributes apart from quasi-identifiers, and name the group."""
 
 Rows = list[dict[str, Any]]

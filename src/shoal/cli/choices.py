@@ -41,8 +41,8 @@ STAND_INS = {"g-balance": {"g", "k"}, "h-affiliation": {"h", "l"}}
 """Parameters that say the same thing in two ways: one given by flag replaces the other."""
 
 COLUMN_FLAGS = {"quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped"}
-METHOD_FLAGS = ("cut", "ties", "spread")
-MASK_FLAGS = ("code_extremes", "quasi_as")
+METHOD_FLAGS = ("cut", "ties", "spread", "m", "variable", "gamma")
+MASK_FLAGS = ("code_extremes", "quasi_as", "noise", "round_to_domain")
 
 
 def chosen_policy(flags: Flags, *, default_file: Path | None = None) -> tuple[Policy, Path]:

@@ -113,15 +113,22 @@ models = _together(
 )  # fmt: skip
 
 making = _together(
-    click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, "
+    click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, mdav, "
                  "decomposition."),
     click.option("--cut", metavar="WHICH", help="For balance-tree: best (default), or median as in the paper."),
     click.option("--ties", metavar="HOW", help="For --cut median: together (default) or split."),
     click.option("--spread", metavar="KIND", help="For mondrian: range (default) or z-score."),
-    click.option("--mask", metavar="NAME", help="What is shown of a group: range (default), mean, suppress, anatomize "
-                 "or permute."),
+    click.option("--m", type=click.IntRange(min=1), metavar="M", help="For mdav: the fewest persons of a group "
+                 "(default: the larger of --k and --person-k, else 3)."),
+    click.option("--variable", is_flag=True, default=None, help="For mdav: groups of variable size."),
+    click.option("--gamma", type=float, metavar="G", help="For --variable: how near a person must be to join (0.2)."),
+    click.option("--mask", metavar="NAME", help="What is shown of a group: range (default), mean, suppress, perturb, "
+                 "anatomize or permute."),
     click.option("--quasi-as", metavar="HOW", help="For --mask anatomize and permute: show quasi-identifiers exact "
                  "(default) or as range."),
+    click.option("--noise", metavar="KIND", help="For --mask perturb: centred (default), rescaled or published."),
+    click.option("--round-to-domain", is_flag=True, default=None, help="For --mask perturb: round and clip to what the "
+                 "column can hold."),
     click.option("--code-extremes", is_flag=True, default=None, help="Top- and bottom-code an extreme value that only "
                  "one person has."),
     click.option("--max-suppressed", type=click.IntRange(min=0), metavar="N", help="Leave out at most N persons where "

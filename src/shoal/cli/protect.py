@@ -38,6 +38,8 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.option("--no-report", is_flag=True, help="Write no report beside the release.")
 @click.option("--queries", type=click.IntRange(min=0), default=0, metavar="N",
               help="Answer N random COUNT queries on the release and report their error.")  # fmt: skip
+@click.option("--max-linkage", type=click.FloatRange(0, 1), metavar="SHARE",
+              help="For --mask perturb: release nothing where more persons can be linked.")  # fmt: skip
 @click.option("--keep-person-map", is_flag=True, help="Keep which pseudonym is whom, in DIR/steward.")
 @options.policy
 @options.columns
@@ -51,6 +53,7 @@ def protect(
     overwrite: bool,
     format_: str | None,
     queries: int,
+    max_linkage: float | None,
     no_report: bool,
     keep_person_map: bool,
     engine: str,
@@ -90,6 +93,7 @@ def protect(
             progress=progress,
             measure_input=as_json or not no_report,
             queries=queries,
+            max_linkage=max_linkage,
             line_of=reading.line_of_record,
             **policy.options,
         )

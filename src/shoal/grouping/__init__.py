@@ -3,8 +3,9 @@
 from shoal.grouping.balance_tree import BalanceTree
 from shoal.grouping.decomposition import Decomposition
 from shoal.grouping.grouping import Grouping, Method
+from shoal.grouping.mdav import Mdav
 from shoal.grouping.mondrian import Mondrian
 
-METHODS: dict[str, type] = {cls.name: cls for cls in (BalanceTree, Mondrian, Decomposition)}
+METHODS: dict[str, type] = {cls.name: cls for cls in (BalanceTree, Mondrian, Mdav, Decomposition)}
 
-__all__ = ["METHODS", "BalanceTree", "Decomposition", "Grouping", "Method", "Mondrian"]
+__all__ = ["METHODS", "BalanceTree", "Decomposition", "Grouping", "Mdav", "Method", "Mondrian"]

@@ -1,8 +1,8 @@
 """Groups of near points, by MDAV and V-MDAV. Arrays in, arrays out; no tables, no checks, no randomness.
 
-Points have whole numbers as coordinates, so that sums are exact and a mean does not depend on who left first. Of equal
-distances the point with the lowest number wins. The points that are in no group yet stand in a tree of boxes, which
-shrink as points leave, so that a search looks at few of them.
+Points that are grouped have whole numbers as coordinates, so that sums are exact and a mean does not depend on who left
+first. Of equal distances the point with the lowest number wins. The points that are in no group yet stand in a tree of
+boxes, which shrink as points leave, so that a search looks at few of them.
 """
 
 from __future__ import annotations
@@ -226,6 +226,42 @@ def farthest(left, where):
 
 
 @njit(cache=True, nogil=True)
+def count_closer(points, records_of_point, where, own, same):
+    """For each place: how many records lie closer than its own distance, and how many as close.
+
+    Distances that differ by less than the share `same` are equal. A search ends when two records are closer: the
+    counts are then no more than that.
+    """
+    left = all_points(points)
+    n_inner = len(left.size) // 2
+    closer, as_close = np.zeros(len(where), np.int64), np.zeros(len(where), np.int64)
+    nodes = np.empty(128, np.int64)
+    for i in range(len(where)):
+        inner, outer = (own[i] * (1 - same)) ** 2, (own[i] * (1 + same)) ** 2
+        nodes[0] = 0
+        depth = 1
+        while depth and closer[i] < 2:
+            depth -= 1
+            node = nodes[depth]
+            if _least(left, node, where[i]) > outer:
+                continue
+            if node < n_inner:
+                one, two = 2 * node + 1, 2 * node + 2
+                if _least(left, one, where[i]) < _least(left, two, where[i]):
+                    one, two = two, one
+                nodes[depth], nodes[depth + 1] = one, two
+                depth += 2
+                continue
+            for place in range(left.start[node], left.start[node] + left.size[node]):
+                distance = _squared(left, place, where[i])
+                if distance < inner:
+                    closer[i] += records_of_point[left.number[place]]
+                elif distance <= outer:
+                    as_close[i] += records_of_point[left.number[place]]
+    return closer, as_close
+
+
+@njit(cache=True, nogil=True)
 def _take(left, points, sums, around, m, group, group_of_point):
     """Put the m points nearest to a point, itself among them, in a group."""
     distances, numbers = np.empty(m), np.empty(m, np.int64)
@@ -238,12 +274,82 @@ def _take(left, points, sums, around, m, group, group_of_point):
 
 
 @njit(cache=True, nogil=True)
+def spots_of(points):
+    """Where each run of equal points starts, and the end: equal points that stand together are one spot."""
+    start = np.empty(len(points) + 1, np.int64)
+    n_spots = 0
+    for i in range(len(points)):
+        if i == 0 or (points[i] != points[i - 1]).any():
+            start[n_spots] = i
+            n_spots += 1
+    start[n_spots] = len(points)
+    return start[: n_spots + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def _sink(keys, spots, size, at):
+    """Restore a heap, largest key first, whose entry `at` may be too small."""
+    key, spot = keys[at], spots[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and keys[child + 1] > keys[child]:
+            child += 1
+        if keys[child] <= key:
+            break
+        keys[at], spots[at] = keys[child], spots[child]
+        at = child
+    keys[at], spots[at] = key, spot
+
+
+@njit(cache=True, nogil=True)
+def _rise(keys, spots, at):
+    """Restore a heap whose entry `at` may be too large."""
+    key, spot = keys[at], spots[at]
+    while at > 0 and keys[(at - 1) // 2] < key:
+        keys[at], spots[at] = keys[(at - 1) // 2], spots[(at - 1) // 2]
+        at = (at - 1) // 2
+    keys[at], spots[at] = key, spot
+
+
+@njit(cache=True, nogil=True)
+def _farthest_from_mean(left, mean, moved, slack, keys, spots, size, start, next_of_spot, group_of_point):
+    """The point that is left and farthest from a mean that moves a little at a time; and how many spots are left.
+
+    A spot is at most as far as when it was last looked at, and as the mean has moved since: keys are the distance then
+    less all that the mean had moved by then, so that they need no change as it moves on.
+    """
+    best, best_number = -1.0, NOBODY
+    reach = -np.inf
+    n_spots = size  # those that were looked at stand behind the heap
+    while size and keys[0] + moved >= reach - slack:
+        spot = spots[0]
+        size -= 1
+        keys[0], spots[0] = keys[size], spots[size]
+        _sink(keys, spots, size, 0)
+        while next_of_spot[spot] < start[spot + 1] and group_of_point[next_of_spot[spot]] >= 0:
+            next_of_spot[spot] += 1
+        number = next_of_spot[spot]
+        if number == start[spot + 1]:  # nobody is left there: the last of those looked at fills the gap
+            n_spots -= 1
+            keys[size], spots[size] = keys[n_spots], spots[n_spots]
+            continue
+        distance = _squared(left, left.place[number], mean)
+        keys[size], spots[size] = np.sqrt(distance) - moved, spot
+        if _before(-distance, number, -best, best_number):
+            best, best_number = distance, number
+            reach = np.sqrt(best)
+    for at in range(size, n_spots):
+        _rise(keys, spots, at)
+    return best_number, n_spots
+
+
+@njit(cache=True, nogil=True)
 def fixed_size(points, m):
     """MDAV: the group of each point, and how many groups there are; all but the last have m points, that m to 2m - 1.
 
     While 3m points are left: the one farthest from the mean of all that are left, with the m - 1 nearest to it, is a
     group; the one farthest from it, with the m - 1 nearest to that, another. Of 2m or more the one farthest from the
-    mean takes m; what is left is the last group.
+    mean takes m; what is left is the last group. Points that are equal should stand together.
     """
     n = len(points)
     group_of_point = np.full(n, -1, np.int32)
@@ -251,9 +357,21 @@ def fixed_size(points, m):
     sums = np.zeros(points.shape[1])
     for i in range(n):
         sums += points[i]
-    n_groups = 0
+    start = spots_of(points)
+    next_of_spot = start[:-1].copy()
+    size = len(next_of_spot)
+    spots = np.arange(size)
+    keys = np.full(size, np.inf)
+    slack = 1e-9 * (1.0 + np.abs(points).max())
+    before = sums / n
+    moved, n_groups = 0.0, 0
     while left.size[0] >= 2 * m:
-        one = farthest(left, sums / left.size[0])
+        mean = sums / left.size[0]
+        moved += np.sqrt(((mean - before) ** 2).sum())
+        before = mean
+        one, size = _farthest_from_mean(
+            left, mean, moved, slack, keys, spots, size, start, next_of_spot, group_of_point
+        )
         takes_two = left.size[0] >= 3 * m
         other = farthest(left, points[one]) if takes_two else one
         _take(left, points, sums, one, m, n_groups, group_of_point)
@@ -343,7 +461,8 @@ def _join_nearest(points, group_of_point, n_groups):
         for group in range(n_groups):
             distance = 0.0
             for j in range(n_columns):
-                distance += (points[i, j] - means[group, j]) ** 2
+                away = points[i, j] - means[group, j]
+                distance += away * away
             if distance < best:
                 best, best_group = distance, group
         group_of_point[i] = best_group

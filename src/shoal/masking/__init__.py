@@ -3,9 +3,10 @@
 from shoal.masking.anatomize import Anatomize
 from shoal.masking.mean import Mean
 from shoal.masking.permute import Permute
+from shoal.masking.perturb import Perturb
 from shoal.masking.ranges import Ranges
 from shoal.masking.suppress import Suppress
 
-MASKS: dict[str, type] = {cls.name: cls for cls in (Ranges, Mean, Suppress, Anatomize, Permute)}
+MASKS: dict[str, type] = {cls.name: cls for cls in (Ranges, Mean, Suppress, Perturb, Anatomize, Permute)}
 
-__all__ = ["MASKS", "Anatomize", "Mean", "Permute", "Ranges", "Suppress"]
+__all__ = ["MASKS", "Anatomize", "Mean", "Permute", "Perturb", "Ranges", "Suppress"]

@@ -41,7 +41,7 @@ class Published:
     """What the steward keeps where attributes are published apart: which values belong to one person."""
 
 
-def publish(table: Table, grouping: Grouping, mask: Mask) -> Published:
+def publish(table: Table, grouping: Grouping, mask: Mask, *, rng: np.random.Generator | None = None) -> Published:
     """Mask a table by groups.
 
     A mask that has a `publish` of its own (anatomize, permute) is asked; all others give a label a group.
@@ -50,6 +50,8 @@ def publish(table: Table, grouping: Grouping, mask: Mask) -> Published:
     derived from the id, and records are shuffled by secure randomness, so that neither tells the original id or order.
     """
     own = getattr(mask, "publish", None)
+    if own is not None and not getattr(mask, "shows_groups", True):  # noise, which the seed governs
+        return own(table, grouping, rng=rng)
     if own is not None:
         return own(table, grouping)
     records = GroupedRecords.of(table, grouping)

@@ -8,11 +8,20 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from shoal.errors import SchemaError
 from shoal.measuring.risk import NEEDS, Risk, measure_risk, risk_of_counts
 from shoal.models.contract import Model
 from shoal.models.counts import EVERYTHING, JOINT, GroupCounts
-from shoal.models.verdict import NOT_SHOWN, PUBLISHED_TABLE, TABLE, Verdict, judge
-from shoal.table.apart import GROUP, count_anatomized, count_linked, observe_permuted, publishes_apart
+from shoal.models.verdict import NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, Verdict, judge
+from shoal.table.apart import (
+    GROUP,
+    MEMBER,
+    count_anatomized,
+    count_linked,
+    observe_linked,
+    observe_permuted,
+    publishes_apart,
+)
 from shoal.table.columns import code_values
 from shoal.table.observe import Observation, number_alike
 from shoal.table.schema import Schema
@@ -25,6 +34,12 @@ IDENTITIES_VISIBLE = (
 TAKEN_AS_PERMUTED = (
     "Sensitive values are taken as permuted inside the groups that the column 'group' names: a table cannot show that "
     "they are."
+)
+
+
+GROUPS_HIDDEN = (
+    "Values are perturbed, so no groups are visible: models are those of the grouping, which the steward keeps. What "
+    "protects a person is measured by linkage."
 )
 
 
@@ -45,6 +60,8 @@ def look_at_release(
 ) -> tuple[Risk, Verdict]:
     """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`)."""
     problems = _problems(frame, schema)
+    if linked is not None and not tables and not publishes_apart(frame, schema):
+        return _look_at_perturbed(frame, schema, models, linked, problems)
     if not tables and not publishes_apart(frame, schema):
         seen = Observation.of_frame(frame, schema)
         several = seen.persons_in_several_groups
@@ -70,6 +87,33 @@ def look_at_release(
         problems += misfits
         verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes, steward=kept)
     return _with_identities(risk_of_counts(counts), frame, schema), verdict
+
+
+def _look_at_perturbed(
+    frame: pl.DataFrame, schema: Schema, models: Sequence[Model], linked: pl.DataFrame, problems: list[str]
+) -> tuple[Risk, Verdict]:
+    """A release whose groups cannot be seen: models are those of the grouping that the steward keeps."""
+    absent = [name for name in (GROUP, MEMBER, *schema.sensitive) if name not in linked.columns]
+    if absent:
+        raise SchemaError(f"What the steward keeps of the release lacks the columns: {', '.join(absent)}.")
+    seen = observe_linked(linked, schema)
+    n_persons = len(frame) if schema.person is None else frame[schema.person].n_unique()
+    if len(linked) != len(frame) or seen.n_persons != n_persons:
+        problems.append("What the steward keeps of the release has other records or persons than were published.")
+    problems += [
+        f"What the steward keeps of '{name}' is not what was published."
+        for name in schema.sensitive
+        if not _same_values(frame[name], linked[name])
+    ]
+    counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
+    verdict = judge(models, counts, checked_from=STEWARD, problems=problems, notes=[GROUPS_HIDDEN])
+    return measure_risk(seen, counts), verdict
+
+
+def _same_values(published: pl.Series, kept: pl.Series) -> bool:
+    """Whether two columns have the same values equally often, whatever type a file gave them."""
+    first, second = (sorted(column.cast(pl.String).value_counts()["count"].to_list()) for column in (published, kept))
+    return first == second
 
 
 def _values_beside(frame: pl.DataFrame, tables: Mapping[str, pl.DataFrame], schema: Schema) -> list[str]:

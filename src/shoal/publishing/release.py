@@ -13,6 +13,7 @@ from shoal.masking.publish import Published
 from shoal.masking.ranges import lone_extremes
 from shoal.measuring.queries import QueryError
 from shoal.measuring.risk import Risk
+from shoal.measuring.statistics import Linkage, moments
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
@@ -81,6 +82,8 @@ class Release:
     notes: tuple[str, ...]
     query_error: QueryError | None = None
     """How far random COUNT queries on the release are off, where they were asked for."""
+    linkage: Linkage | None = None
+    """Of a perturbed release, how many persons can be linked to their original numbers."""
 
     @cached_property
     def data(self) -> Any:
@@ -115,10 +118,21 @@ class Release:
             "seconds": self.seconds,
             "suppressed_persons": self.table.suppressed_persons,
             "lone_extremes": self.lone_extremes,
+            **self._perturbed(),
             **({"query_error": asdict(self.query_error)} if self.query_error is not None else {}),
             "notes": list(self.notes),
             "verdict": self.verdict.to_dict(),
             "before": before,
+        }
+
+    def _perturbed(self) -> dict[str, object]:
+        """What a report says of perturbed numbers: linkage, and moments before and after."""
+        if self.linkage is None:
+            return {}
+        moved = moments(self.table, self.published)
+        return {
+            "linkage": {**asdict(self.linkage), "rate": self.linkage.rate},
+            "moments": {name: part.tolist() if hasattr(part, "tolist") else part for name, part in vars(moved).items()},
         }
 
     def write(

@@ -27,6 +27,7 @@ FORMATS = ("csv", "parquet")
 HOW_MASKED = {
     "range": "the range or set of values of a group; '*' where every category is covered",
     "mean": "the mean of a group; of categories the most frequent one",
+    "perturb": "the mean of a group and noise; of categories the most frequent one of a group",
     "suppress": "the value where a whole group has it, else '*'",
 }
 
@@ -147,7 +148,8 @@ def _policy_of(release: Release, csv: CsvOptions) -> str:
 def _options(chosen: object) -> dict[str, Any]:
     if not is_dataclass(chosen) or isinstance(chosen, type):
         return {}
-    return {field.name: getattr(chosen, field.name) for field in fields(chosen)}
+    given = {field.name: getattr(chosen, field.name) for field in fields(chosen)}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _write_table(frame: pl.DataFrame, path: Path, format: str, csv: CsvOptions) -> None:

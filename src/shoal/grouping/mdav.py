@@ -1,0 +1,207 @@
+"""MDAV: groups of a fixed number of near persons (Domingo-Ferrer and Torra, 2005), and V-MDAV: of a variable number."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError, SchemaError, ShoalWarning
+from shoal.grouping.grouping import Grouping
+from shoal.models.contract import Model
+from shoal.progress import Progress, silent
+from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.table.observe import Observation
+from shoal.table.table import Table
+
+FEWEST = 3
+MOST_GRID_BITS = 29
+MOST_COORDINATES = 2**28
+"""Persons times columns of their points: beyond this a nominal quasi-identifier has too many categories."""
+NEIGHBOURS = 8
+"""How many near groups a broken group looks at for one that has not changed in the same round."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mdav:
+    """Take the person farthest from the mean with the m - 1 nearest to them, then the one farthest from that; go on.
+
+    Parameters
+    ----------
+    m
+        Persons a group. None: the larger of k and person-k asked for, else 3.
+    variable
+        Whether a group may take up to m - 1 more persons who are near to it (V-MDAV, Solanas and Martinez-Balleste,
+        2006).
+    gamma
+        With `variable`: a person is taken who is nearer to the group than gamma times the distance to anybody else
+        who is left. The authors use 0.2 where persons lie scattered and 1.1 where they form clusters.
+
+    Notes
+    -----
+    Persons are points: the mean of their records, numbers scaled to [0, 1], categories as 0 or 1 such that two
+    different ones are 1 apart. Groups that break a model are merged with near groups until every model holds. The
+    result does not depend on the order of records. Near-linear time in a few columns, O(n^2) in many.
+    """
+
+    m: int | None = None
+    variable: bool = False
+    gamma: float = 0.2
+    name: ClassVar[str] = "mdav"
+    keeps_models: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        m: object = self.m
+        if m is not None and (isinstance(m, bool) or not isinstance(m, int) or m < 1):
+            raise ParameterError("m must be a whole number of at least 1: the persons a group.")
+        if not isinstance(self.variable, bool):
+            raise ParameterError("variable must be True or False.")
+        if not 0 <= self.gamma < float("inf"):
+            raise ParameterError(f"gamma must be a number of at least 0, got {self.gamma}.")
+
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+        """Group the persons of a table; the whole table must meet every model."""
+        from shoal.kernels import microaggregation
+
+        progress("grouping", 0.0)
+        points = person_points(table)
+        order = _order_of_persons(points, table)
+        m = self._size(table, models)
+        if self.variable:
+            group_in_order, n_groups = microaggregation.variable_size(points[order], m, float(self.gamma))
+        else:
+            group_in_order, n_groups = microaggregation.fixed_size(points[order], m)
+        group_of_person = np.empty(table.n_persons, np.int32)
+        group_of_person[order] = group_in_order
+        grouping = merge_broken(Grouping(group_of_person, n_groups), points, table, models)
+        progress("grouping", 1.0)
+        return grouping
+
+    def _size(self, table: Table, models: Sequence[Model]) -> int:
+        """The persons a group; warns where there are too few for two groups."""
+        asked = [int(model.asked) for model in models if model.name in ("k-anonymity", "person-k-anonymity")]
+        m = self.m if self.m is not None else max(asked, default=FEWEST)
+        if self.m is not None and m > table.n_persons:
+            raise ParameterError(
+                f"m = {m:,} persons a group were asked for, but there are {table.n_persons:,} persons."
+            )
+        if table.n_persons < 2 * m:
+            warnings.warn(
+                f"{table.n_persons:,} persons are too few for two groups of {m:,}: they are one group.",
+                ShoalWarning,
+                stacklevel=3,
+            )
+        return min(m, table.n_persons)
+
+
+def person_points(table: Table) -> NDArray[np.float64]:
+    """Persons as points on a whole-number grid: numbers scaled to [0, 1], categories such that different are 1 apart.
+
+    A missing number lies one whole extent below the lowest; a missing category is a category. A person's records are
+    represented by their mean. Sums over all persons are exact.
+    """
+    grid = 2.0 ** min(MOST_GRID_BITS, 51 - int(table.n_records).bit_length())
+    widths = [_width(column) for column in table.quasi.values()]
+    if table.n_persons * sum(widths) > MOST_COORDINATES:
+        widest = max(table.quasi.values(), key=_width)
+        raise SchemaError(
+            f"'{widest.name}' has {_width(widest):,} categories, too many for distances between {table.n_persons:,} "
+            "persons. Take it as a number or as ordered, drop it, or choose the method balance-tree."
+        )
+    points = np.empty((table.n_persons, sum(widths)))
+    at = 0
+    for column, width in zip(table.quasi.values(), widths, strict=True):
+        if isinstance(column, NumberColumn):
+            points[:, at] = _scaled_means(column, table, grid)
+        else:
+            points[:, at : at + width] = _shares(column, table, grid)
+        at += width
+    return points
+
+
+def _width(column: NumberColumn | CategoryColumn) -> int:
+    """How many columns of points a quasi-identifier takes; of two categories one says it all."""
+    return 1 if isinstance(column, NumberColumn) or column.n_codes <= 2 else column.n_codes
+
+
+def _scaled_means(column: NumberColumn, table: Table, grid: float) -> NDArray[np.float64]:
+    low, high = column.extent
+    units = column.units_with_missing()
+    steps = np.rint((units - low) / max(high - low, 1) * grid)
+    sums = np.bincount(table.person_of_record, weights=steps, minlength=table.n_persons)
+    return np.rint(sums / table.records_of_person)
+
+
+def _shares(column: CategoryColumn, table: Table, grid: float) -> NDArray[np.float64]:
+    """The share of a person's records that has each category."""
+    start, value, records = table.values_of_persons(column)
+    person = np.repeat(np.arange(table.n_persons), np.diff(start))
+    shares = np.zeros((table.n_persons, column.n_codes))
+    shares[person, value] = records / table.records_of_person[person]
+    if column.n_codes <= 2:
+        return np.rint(shares[:, -1:] * grid)
+    return np.rint(shares * (grid * np.sqrt(0.5)))
+
+
+def _order_of_persons(points: NDArray[np.float64], table: Table) -> NDArray[np.int64]:
+    """Persons by their points, equal ones by name or else by sensitive values, so that no order of records matters."""
+    keys = list(points.T[::-1])
+    if table.schema.person is None:
+        keys = [*(column.codes for column in reversed([*table.sensitive.values()])), *keys]
+    return np.lexsort(keys)
+
+
+def merge_broken(grouping: Grouping, points: NDArray[np.float64], table: Table, models: Sequence[Model]) -> Grouping:
+    """Merge groups that break a model with near groups, until every group meets every model.
+
+    Goes in rounds: every broken group, the smallest first, joins the nearest group (by the means of points) that has
+    not changed in the round; groups with no such neighbour wait for the next. The whole table must meet every model.
+    O(n) a round.
+    """
+    group_of_person, n_groups = grouping.group_of_person, grouping.n_groups
+    while n_groups > 1:
+        broken = np.flatnonzero(~_holds(group_of_person, n_groups, table, models))
+        if not len(broken):
+            break
+        group_of_person, n_groups = _join(group_of_person, n_groups, points, broken)
+    return Grouping(group_of_person.astype(np.int32), n_groups)
+
+
+def _holds(
+    group_of_person: NDArray[np.int32], n_groups: int, table: Table, models: Sequence[Model]
+) -> NDArray[np.bool_]:
+    group_of_record = group_of_person[table.person_of_record]
+    seen = Observation(group_of_record, n_groups, table.person_of_record, table.n_persons, table.sensitive)
+    counts = seen.counts(frozenset().union(*(model.needs for model in models)))
+    holds = np.ones(n_groups, np.bool_)
+    for model in models:
+        holds &= model.holds(counts)
+    return holds
+
+
+def _join(
+    group_of_person: NDArray[np.int32], n_groups: int, points: NDArray[np.float64], broken: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], int]:
+    """One round: join broken groups with near ones; groups keep the order of their lowest number."""
+    from scipy.spatial import KDTree
+
+    sizes = np.bincount(group_of_person, minlength=n_groups)
+    sums = [np.bincount(group_of_person, weights=column, minlength=n_groups) for column in points.T]
+    means = np.stack(sums, axis=1) / sizes[:, None]
+    n_near = min(NEIGHBOURS + 1, n_groups)
+    _, near = KDTree(means).query(means[broken], k=n_near)
+    joined_to = np.arange(n_groups)
+    has_changed = np.zeros(n_groups, np.bool_)
+    for at in np.lexsort((broken, sizes[broken])):
+        group = broken[at]
+        free = [other for other in near[at].tolist() if other != group and not has_changed[other]]
+        if has_changed[group] or not free:
+            continue
+        joined_to[max(group, free[0])] = min(group, free[0])
+        has_changed[[group, free[0]]] = True
+    kept, number = np.unique(joined_to, return_inverse=True)
+    return number.astype(np.int32)[group_of_person], len(kept)

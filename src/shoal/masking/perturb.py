@@ -1,0 +1,162 @@
+"""Mask "perturb": the mean of the group and noise that gives back the spread inside groups (Li and Sarkar, 2013)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError, SchemaError
+from shoal.grouping.grouping import Grouping
+from shoal.masking.labels import texts_of_units
+from shoal.masking.mean import MORE_DECIMALS, Mean
+from shoal.masking.publish import Published, publish
+from shoal.masking.secrecy import secret_words
+from shoal.table.columns import NumberColumn
+from shoal.table.table import Table
+
+KINDS_OF_NOISE = ("centred", "rescaled", "published")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perturb:
+    """Publish numbers as the group's mean and noise, such that means and covariances of the table stay what they are.
+
+    Parameters
+    ----------
+    noise
+        "centred": re-centred in each group; means of groups and of the table are exact, the covariance is unbiased.
+        "rescaled": independent draws of a smaller variance; mean and covariance are unbiased.
+        "published": independent draws as in the paper's Theorem 2, which inflate the covariance.
+    round_to_domain
+        Round to the decimals that a column has and clip to its extent. It changes means and covariances:
+        `shoal.measuring.statistics.moments` says how much.
+
+    Notes
+    -----
+    With W the scatter of records around the mean of their group, N records, G groups and one record a person, noise is
+    normal with covariance S = W / (N - G). Noise that is centred in a group of n has the expected scatter (n - 1) S,
+    over all groups (N - G) S = W: so no factor n / (n - 1) is needed, the N - G in S is that factor. Independent draws
+    have the expected scatter (N - 1) S, which is too much by (G - 1) S = (G - 1) / (N - G) W; "rescaled" draws with
+    W / (N - 1) instead.
+
+    A person's records share one draw. With w records a person, n the records of a group, the N - G above is the sum
+    over groups of n - (sum of w^2) / n, and N - 1 is N - (sum of all w^2) / N. A group of one person gets no noise when
+    centred: it shows its mean, so ask for a model that rules such groups out.
+
+    Numbers have two decimals more than the column (six digits where it has more than nine decimals); dates are rounded
+    to days and ordered categories to the nearest category, always. Nominal columns are shown as the mask mean does: by
+    the most frequent category of the group. Nobody may miss a number.
+    """
+
+    noise: str = "centred"
+    round_to_domain: bool = False
+    name: ClassVar[str] = "perturb"
+    shows_groups: ClassVar[bool] = False
+    """Whether the persons of a group look alike; here models can be judged by the grouping only."""
+
+    def __post_init__(self) -> None:
+        if self.noise not in KINDS_OF_NOISE:
+            raise ParameterError("noise must be 'centred', 'rescaled' or 'published'.")
+        if not isinstance(self.round_to_domain, bool):
+            raise ParameterError("round_to_domain must be True or False.")
+
+    def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
+        """The perturbed table; noise from `rng`, or else from the system's secure randomness."""
+        columns = [column for column in table.quasi.values() if isinstance(column, NumberColumn)]
+        _refuse(columns, table)
+        normal = _secret_normal if rng is None else rng.standard_normal
+        scaled = np.stack([_scaled(column) for column in columns], axis=1)
+        group = grouping.group_of_record(table)
+        means = _means(scaled, group, grouping.n_groups)
+        noise = self._noise(scaled - means[group], table, grouping, normal((table.n_persons, len(columns))))
+        masked = means[group] + noise[table.person_of_record]
+        published = publish(table, grouping, Mean())
+        order = published.record_of_published
+        shown = [self._shown(column, masked[order, j]).alias(column.name) for j, column in enumerate(columns)]
+        return replace(published, frame=published.frame.with_columns(shown))
+
+    def _noise(
+        self, residuals: NDArray[np.float64], table: Table, grouping: Grouping, normal: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The noise of each person."""
+        weight = table.records_of_person.astype(np.float64)
+        group, n_groups = grouping.group_of_person, grouping.n_groups
+        n_of_group = np.bincount(group, weights=weight, minlength=n_groups)
+        if self.noise == "rescaled":
+            freedom = weight.sum() - (weight**2).sum() / weight.sum()
+        else:
+            squares = np.bincount(group, weights=weight**2, minlength=n_groups)
+            freedom = float((n_of_group - squares / n_of_group).sum())
+        noise = normal @ noise_root(residuals.T @ residuals, freedom)
+        if self.noise == "centred":
+            centres = [np.bincount(group, weights=weight * part, minlength=n_groups) / n_of_group for part in noise.T]
+            noise -= np.stack(centres, axis=1)[group]
+        return noise
+
+    def _shown(self, column: NumberColumn, masked: NDArray[np.float64]) -> pl.Series:
+        """Masked values, scaled to [0, 1], in the column's own unit."""
+        if self.round_to_domain:
+            masked = np.clip(masked, 0.0, 1.0)
+        if column.floats is not None:
+            low, high = float(column.floats.min()), float(column.floats.max())
+            most = np.finfo(np.float64).max
+            with np.errstate(over="ignore"):
+                return pl.Series(np.clip(low * (1 - masked) + high * masked, -most, most)).round_sig_figs(6)
+        lowest, highest = column.extent
+        units = lowest + masked * (highest - lowest)
+        if column.kind == "ordered":
+            units = np.clip(units, 0, len(column.categories) - 1)
+        if column.kind in ("date", "ordered") or (self.round_to_domain and column.width):
+            return texts_of_units(column, np.rint(units).astype(np.int64))
+        if self.round_to_domain and not column.decimals:
+            return pl.Series(np.rint(units).astype(np.int64))
+        decimals = column.decimals if self.round_to_domain else column.decimals + MORE_DECIMALS
+        return pl.Series(units / 10.0**column.decimals).round(decimals)
+
+
+def noise_root(scatter: NDArray[np.float64], freedom: float) -> NDArray[np.float64]:
+    """The symmetric root of scatter / freedom; where that is singular noise has no part in those directions."""
+    if freedom <= 0:
+        return np.zeros_like(scatter)
+    values, vectors = np.linalg.eigh(scatter / freedom)
+    root: NDArray[np.float64] = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return root
+
+
+def _refuse(columns: list[NumberColumn], table: Table) -> None:
+    if not columns:
+        raise SchemaError(
+            "The mask perturb adds noise to numbers, but no quasi-identifier is one. Use range or mean, or code "
+            "categories as 0 and 1."
+        )
+    missing = {column.name: int(column.is_missing.sum()) for column in columns if column.is_missing is not None}
+    if missing:
+        named = ", ".join(f"'{name}' in {count:,}" for name, count in missing.items())
+        raise SchemaError(
+            f"The mask perturb needs every number, but some are missing: {named} of {table.n_records:,} records. "
+            "Complete them, leave these records out (missing = 'drop'), or use the mask mean."
+        )
+
+
+def _scaled(column: NumberColumn) -> NDArray[np.float64]:
+    """The values of a column scaled to [0, 1]; a constant is 0."""
+    low, high = column.extent
+    return (column.units - low) / max(high - low, 1)
+
+
+def _means(values: NDArray[np.float64], group: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:
+    sums = [np.bincount(group, weights=column, minlength=n_groups) for column in values.T]
+    means: NDArray[np.float64] = np.stack(sums, axis=1) / np.bincount(group, minlength=n_groups)[:, None]
+    return means
+
+
+def _secret_normal(shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Standard normal draws of the system's secure randomness."""
+    from scipy.special import ndtri
+
+    words = secret_words(shape[0] * shape[1]) >> np.uint64(12)
+    return ndtri((words.astype(np.float64) + 0.5) / 2.0**52).reshape(shape)
