@@ -109,6 +109,8 @@ def protect(
     _refuse_visible(chosen_mask, models)
     if max_linkage is not None and getattr(chosen_mask, "shows_groups", True):
         raise ParameterError("max_linkage goes with the mask perturb: other masks show groups, which models judge.")
+    if queries and not getattr(chosen_mask, "shows_groups", True):
+        raise ParameterError("Queries are answered by what groups show, and the mask perturb shows none.")
     if not models:
         raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
     seed = secrets.randbits(128) if seed is None else _checked_seed(seed)

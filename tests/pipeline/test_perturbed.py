@@ -57,6 +57,11 @@ def test_the_gate_goes_with_this_mask_only(patients: pl.DataFrame) -> None:
         shoal.protect(patients, SCHEMA, MODELS, max_linkage=0.1)
 
 
+def test_queries_are_refused_before_the_work(patients: pl.DataFrame) -> None:
+    with pytest.raises(shoal.ParameterError, match="perturb shows none"):
+        perturbed(patients, queries=10)
+
+
 def test_the_seed_governs_the_noise(patients: pl.DataFrame) -> None:
     once, again = (sorted(perturbed(patients).data["age"].to_list()) for _ in range(2))
     assert once == again
