@@ -1,0 +1,112 @@
+"""shoal compare: methods side by side at the same risk."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli import options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shoal.tuning import Comparison
+
+STOPPED = 130
+
+EPILOG = """\b
+Examples:
+  shoal compare visits.csv --policy visits.policy.toml --at max_gidr=0.10,0.05
+  shoal compare visits.csv --policy visits.policy.toml --methods balance-tree,balance-tree:cut=median,mondrian \\
+        --models person-k,g-balance,record-risk --at max_gidr=0.2,0.1,0.05
+
+For every method and model the threshold is turned until the bound is just met: what is lost then can be compared.
+"""
+
+
+def _listed(ctx: click.Context, param: click.Parameter, given: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in given.split(",") if part.strip())
+
+
+@click.command(epilog=EPILOG, short_help="Compare methods at the same risk.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--methods", default="balance-tree,mondrian", show_default=True, callback=_listed, metavar="M,M",
+              help="Methods, with options behind a colon: balance-tree:cut=median.")  # fmt: skip
+@click.option("--models", "by", default="k,person-k,g-balance,record-risk", show_default=True, callback=_listed,
+              metavar="M,M", help="The models whose threshold is turned until the bound is met.")  # fmt: skip
+@click.option("--at", required=True, metavar="RISK=BOUND,BOUND", help="The risk and its bounds: max_gidr=0.10,0.05")
+@click.option("--minimise", default="ane", show_default=True, metavar="LOSS", help="The loss that is compared.")
+@options.policy
+@options.columns
+@options.source
+@options.common
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    /,
+    files: tuple[str, ...],
+    methods: tuple[str, ...],
+    by: tuple[str, ...],
+    at: str,
+    minimise: str,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """What methods and models lose at the same risk.
+
+    Models of the policy other than g-balance, record-risk, entropy-balance and h-affiliation are required as well.
+    """
+    from shoal import tuning
+    from shoal.cli import output as say
+    from shoal.cli.choices import chosen_policy, read_table
+    from shoal.tuning.comparison import parse_levels
+
+    clock = time.perf_counter()
+    levels = parse_levels(at)
+    policy, home = chosen_policy({**flags, "files": files})
+    reading = read_table(files, policy, home)
+    say.say_notes(reading.notes)
+    with say.progress_bar() as progress, say.warnings_as_notes():
+        found = tuning.compare(
+            reading.frame,
+            policy.schema(home, reading.frame),
+            policy.models,
+            methods=methods,
+            at=levels,
+            by=by,
+            minimise=minimise,
+            progress=progress,
+            knowledge=policy.knowledge,
+            line_of=reading.line_of_record,
+        )
+    if as_json:
+        say.say_json({**found.to_dict(), "seconds": time.perf_counter() - clock})
+    else:
+        show(say.console(), found)
+    if found.stopped:
+        ctx.exit(STOPPED)
+
+
+def show(screen: Console, found: Comparison) -> None:
+    """A row for each method and model, a column for each bound: what is lost, and at which threshold."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    targets = list(dict.fromkeys(row.target for row in found.rows))
+    table = Table(box=SIMPLE_HEAD, title=f"{found.minimise} lost (at the threshold)", title_justify="left")
+    table.add_column("method")
+    table.add_column("model")
+    for target in targets:
+        table.add_column(str(target), justify="right")
+    rows = {(row.method, row.model, row.target): row.point for row in found.rows}
+    for method, model in dict.fromkeys((row.method, row.model) for row in found.rows):
+        cells = []
+        for target in targets:
+            point = rows.get((method, model, target))
+            cells.append("-" if point is None else f"{point.loss:.4g} ({point.models[-1].asked:.4g})")
+        table.add_row(method, model, *cells)
+    screen.print(table)
+    if found.stopped:
+        screen.print("The comparison was stopped; rows that were done are shown.")

@@ -1,0 +1,207 @@
+"""Methods side by side at the same risk: which of them loses least."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from shoal import pipeline
+from shoal.errors import CannotSatisfyError, ParameterError
+from shoal.grouping import Method
+from shoal.mining.facing import face
+from shoal.mining.knowledge import Knowledge
+from shoal.models.contract import Model
+from shoal.progress import Progress, silent
+from shoal.table.columns import LineOf
+from shoal.table.schema import Schema
+from shoal.table.table import Table
+from shoal.tuning.dials import FREE, Dial, dial_named, model_of_target
+from shoal.tuning.targets import Target, checked_loss
+from shoal.tuning.workbench import Point, Workbench
+
+HALVINGS = 12
+"""How often the interval is halved in which the loosest threshold that meets a bound lies."""
+
+DEFAULT_MODELS = ("k-anonymity", "person-k-anonymity", "g-balance", "record-risk")
+"""What Kartal and Li compare (Tables 10 to 12), and the risk itself as a model."""
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """The least loss of one method with one model under one bound on the risk."""
+
+    method: str
+    model: str
+    target: Target
+    point: Point | None
+    """None where no threshold meets the bound."""
+    seconds: float
+
+    def to_dict(self) -> dict[str, object]:
+        """The row as JSON."""
+        row: dict[str, object] = {
+            "method": self.method,
+            "model": self.model,
+            "target": {self.target.name: float(self.target.limit)},
+            "met": self.point is not None,
+            "seconds": self.seconds,
+        }
+        if self.point is None:
+            return row
+        return {
+            **row, "threshold": self.point.models[-1].asked, "loss": self.point.loss, "reached": self.point.reached,
+            **asdict(self.point.risk), **asdict(self.point.utility),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows for every method, model and bound."""
+
+    minimise: str
+    rows: tuple[ComparisonRow, ...]
+    stopped: bool = False
+
+    def to_dict(self) -> dict[str, object]:
+        """The comparison as JSON."""
+        return {"minimise": self.minimise, "rows": [row.to_dict() for row in self.rows], "stopped": self.stopped}
+
+
+def compare(
+    frame: Any,
+    schema: Schema,
+    models: Sequence[Model] = (),
+    *,
+    methods: Iterable[str | Method] = ("balance-tree", "mondrian"),
+    at: Iterable[Target],
+    by: Iterable[str] = DEFAULT_MODELS,
+    minimise: str = "ane",
+    progress: Progress = silent,
+    knowledge: Knowledge | None = None,
+    line_of: LineOf | None = None,
+) -> Comparison:
+    """Compare methods and models at the same risk.
+
+    Parameters
+    ----------
+    frame, schema
+        The table and the roles of its columns.
+    models
+        What every group must meet besides; those whose threshold is turned (g-balance, record risk, entropy balance,
+        h-affiliation) are left out, since the bound takes their place.
+    methods
+        By name, with options behind a colon: "balance-tree", "balance-tree:cut=median", "mdav".
+    at
+        The bounds: each row says what is lost when the risk stays within one of them.
+    by
+        The models whose threshold is turned until a bound is just met, by the name of the model or of its flag.
+    minimise
+        The loss that is compared, as in `tune`.
+    knowledge
+        As in `protect`.
+    """
+    minimise = checked_loss(minimise)
+    targets = list(at)
+    named = [_method(method) for method in methods]
+    dials = [dial_named(name) for name in by]
+    if not targets or not named or not dials:
+        raise ParameterError("A comparison needs at least one method, one model and one bound such as max_gidr=0.10.")
+    table = Table.from_frame(frame, schema, line_of=line_of)
+    table, models = face(table, models, knowledge, is_linked=True)
+    kept = tuple(model for model in models if model.name not in FREE)
+    rows: list[ComparisonRow] = []
+    ways = [(method, dial) for method in named for dial in dials]
+    try:
+        for number, ((name, method), dial) in enumerate(ways):
+            progress("comparing", number / len(ways))
+            rows += _rows(table, name, method, dial, targets, kept, minimise)
+    except KeyboardInterrupt:
+        return Comparison(minimise, tuple(rows), stopped=True)
+    return Comparison(minimise, tuple(rows))
+
+
+def _rows(
+    table: Table,
+    name: str,
+    method: Method,
+    dial: Dial,
+    targets: Sequence[Target],
+    kept: tuple[Model, ...],
+    minimise: str,
+) -> Iterable[ComparisonRow]:
+    """What a method with a model loses under each bound. What was tried for one bound serves the others."""
+    bench = Workbench(table, targets, minimise)
+    try:
+        strictest = dial.strictest(table)
+    except CannotSatisfyError:
+        strictest = 1.0
+    for target in targets:
+        started = time.perf_counter()
+        _search(bench, dial, strictest, method, target, kept)
+        meeting = [point for point in bench.points if target.is_met(point.risk)]
+        best = min(meeting, key=lambda point: point.loss, default=None)
+        yield ComparisonRow(name, dial.name, target, best, time.perf_counter() - started)
+
+
+def _search(
+    bench: Workbench, dial: Dial, strictest: float, method: Method, target: Target, kept: tuple[Model, ...]
+) -> None:
+    """Halve the interval of thresholds, starting from the strictest: where that fails, nothing meets the bound."""
+    low, high = 1.0, strictest
+    strict = bench.try_out([*kept, dial.model(strictest, strictest=strictest)], method)
+    if strict is None or not target.is_met(strict.risk):
+        return
+    itself = model_of_target(target)
+    if itself is not None and itself.name == dial.name:  # the bound, as a model: no search is needed
+        bench.try_out([*kept, itself], method)
+        return
+    for _ in range(HALVINGS):
+        middle = (low * high) ** 0.5
+        model = dial.model(middle, strictest=strictest)
+        point = bench.try_out([*kept, model], method)
+        if point is not None and target.is_met(point.risk):
+            high = middle
+        else:
+            low = middle
+        if dial.is_whole and high - low < 1:
+            break
+
+
+def _method(given: str | Method) -> tuple[str, Method]:
+    """A method by its name and options, such as "balance-tree:cut=median"."""
+    if not isinstance(given, str):
+        return getattr(given, "name", type(given).__name__), given
+    name, _, written = given.partition(":")
+    options = {}
+    for each in filter(None, written.split(":")):
+        option, equals, value = each.partition("=")
+        if not equals:
+            raise ParameterError(f"An option of a method is written as name=value, such as '{name}:cut=median'.")
+        options[option.strip().replace("-", "_")] = _value(value.strip())
+    method, _ = pipeline.choose(name.strip(), "range", options)
+    return given, method
+
+
+def _value(text: str) -> str | int | float | bool:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def parse_levels(written: str) -> list[Target]:
+    """Bounds from "max_gidr=0.10,0.05"."""
+    name, equals, levels = written.partition("=")
+    if not equals or not levels.strip():
+        raise ParameterError("Bounds are written as a risk and its levels, such as max_gidr=0.10,0.05.")
+    key, _, column = name.strip().partition(".")
+    return [Target(key, level.strip(), column or None) for level in levels.split(",") if level.strip()]  # type: ignore[arg-type]
+
+
+__all__ = ["Comparison", "ComparisonRow", "compare", "parse_levels"]

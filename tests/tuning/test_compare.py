@@ -1,0 +1,67 @@
+"""Methods side by side: each row is the least loss of its method and model under the bound."""
+
+from __future__ import annotations
+
+import pytest
+
+import shoal
+from shoal.errors import ParameterError
+from shoal.tuning import Comparison, compare
+from shoal.tuning.comparison import parse_levels
+from tests.tuning.test_tune import SCHEMA, visits
+
+AT = parse_levels("max_gidr=0.3,0.15")
+
+
+@pytest.fixture(scope="module")
+def compared() -> Comparison:
+    methods = ["balance-tree", "balance-tree:cut=median", "mondrian"]
+    return compare(visits(200), SCHEMA, methods=methods, at=AT, by=["k", "person-k", "g-balance", "record-risk"])
+
+
+def test_every_row_stays_within_its_bound(compared: Comparison) -> None:
+    assert len(compared.rows) == 3 * 4 * 2
+    for row in compared.rows:
+        assert row.point is not None, (row.method, row.model)
+        assert row.point.risk.max_gidr <= float(row.target.limit)
+
+
+def test_a_row_is_what_protect_gives_at_its_threshold(compared: Comparison) -> None:
+    row = next(row for row in compared.rows if row.method == "balance-tree:cut=median" and row.model == "g-balance")
+    assert row.point is not None
+    release = shoal.protect(visits(200), SCHEMA, row.point.models, cut="median", measure_input=False)
+    assert release.utility.ane == row.point.loss
+
+
+def test_the_risk_itself_as_a_model_loses_least(compared: Comparison) -> None:
+    for target in AT:
+        lost = {row.model: row.point.loss for row in compared.rows
+                if row.method == "balance-tree" and row.target == target and row.point}  # fmt: skip
+        assert min(lost, key=lost.__getitem__) == "record-risk"
+
+
+def test_a_bound_that_nothing_meets_has_no_point() -> None:
+    found = compare(visits(40), SCHEMA, methods=["balance-tree"], at=parse_levels("max_gidr=0.0001"), by=["k"])
+    assert [row.point for row in found.rows] == [None]
+    assert found.to_dict()["rows"][0]["met"] is False  # type: ignore[index]
+
+
+def test_models_of_the_policy_are_required_as_well() -> None:
+    found = compare(
+        visits(), SCHEMA, [shoal.PersonKAnonymity(k=9)], methods=["balance-tree"], at=parse_levels("max_gidr=0.5"),
+        by=["g-balance"],
+    )  # fmt: skip
+    assert found.rows[0].point is not None
+    assert found.rows[0].point.risk.person_k >= 9
+
+
+@pytest.mark.parametrize("wrong", ["max_gidr", "max_gidr=", "max_gdir=0.1", "max_gidr=x"])
+def test_bounds_that_cannot_be_read_are_refused(wrong: str) -> None:
+    with pytest.raises(ParameterError):
+        parse_levels(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["balance-tree:cut", "balance-tree:cut=middle", "balance-shrub", "mondrian:cut=best"])
+def test_methods_that_do_not_exist_are_refused(wrong: str) -> None:
+    with pytest.raises(ParameterError):
+        compare(visits(), SCHEMA, methods=[wrong], at=AT)
