@@ -23,8 +23,8 @@ from shoal.publishing.write import codebook, finite
 from shoal.reading import CsvOptions, read_files
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 
-LEAVING = {"csv": {"release.csv", "codebook.json"}, "parquet": {"release.parquet", "codebook.json"}}
-STAYING = {"policy.toml", "manifest.json", "groups.parquet", "report.json"}
+LEAVING = {format: {f"release.{format}", "codebook.json", "summary.html"} for format in ("csv", "parquet")}
+STAYING = {"policy.toml", "manifest.json", "groups.parquet", "report.html", "report.json"}
 
 
 def release(**options: Any) -> Release:
@@ -48,7 +48,8 @@ def test_what_leaves_and_what_stays(tmp_path: Path, format: str) -> None:
 
 def test_the_report_can_be_left_out(tmp_path: Path) -> None:
     folder = release().write(tmp_path / "out", report=False)
-    assert files(folder / "steward") == STAYING - {"report.json"}
+    assert files(folder / "steward") == STAYING - {"report.html", "report.json"}
+    assert files(folder) == LEAVING["csv"] - {"summary.html"}
     assert check_manifest(folder) == []
 
 

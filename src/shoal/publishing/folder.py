@@ -43,12 +43,15 @@ KNOWN_FILES = frozenset(
     {
         "codebook.json",
         MANIFEST_PATH,
+        "steward/excluded.parquet",
         "steward/groups.parquet",
         "steward/linked.parquet",
         "steward/persons.parquet",
         "steward/policy.toml",
         "steward/report.html",
         "steward/report.json",
+        "steward/rules.json",
+        "summary.html",
     }
 )
 

@@ -116,6 +116,22 @@ def write_manifest(
     return manifest
 
 
+def list_anew(folder: Path, paths: Sequence[str]) -> None:
+    """List files of a folder in its manifest as they are now; all else in it stays as it was.
+
+    For pages that are made from what the manifest says, and so after it.
+    """
+    path = Path(folder) / MANIFEST_PATH
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise InputError(f"The folder has no {MANIFEST_PATH} that shoal could have written.")
+    others = [entry for entry in _files_listed(manifest) if entry.get("path") not in paths]
+    listed = [*others, *(_describe_file(folder, path) for path in paths)]
+    manifest["files"] = sorted(listed, key=lambda entry: str(entry.get("path")))
+    path.unlink()  # it may be linked elsewhere
+    path.write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
 def read_manifest(folder: Path) -> dict[str, object] | None:
     """The manifest of a release folder, or None when the folder has none that shoal could have written."""
     folder = Path(folder)

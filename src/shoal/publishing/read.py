@@ -10,10 +10,13 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import InputError
+from shoal.mining.rules import Rules
 from shoal.reading import CsvOptions, read_files
 
 CODEBOOK = "codebook.json"
 LINKED = "steward/linked.parquet"
+EXCLUDED = "steward/excluded.parquet"
+RULES = "steward/rules.json"
 
 
 @dataclass(frozen=True)
@@ -23,14 +26,30 @@ class PublishedFiles:
     frame: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     linked: pl.DataFrame | None = None
+    excluded: pl.DataFrame | None = None
+    """The values that the person of each published record cannot have by the rules."""
+    rules: Rules | None = None
+    """The rules that an adversary was taken to know."""
 
 
 def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
     """Read a published file and what belongs to it in its folder, by the codebook there."""
     frame = read_files(file, csv=csv).frame
     tables = {name: read_files(path, csv=csv).frame for name, path in _files_of_tables(file.parent).items()}
-    linked = file.parent / LINKED
-    return PublishedFiles(frame, tables, read_files(linked, csv=csv).frame if linked.is_file() else None)
+    kept = [file.parent / name for name in (LINKED, EXCLUDED)]
+    linked, excluded = (read_files(path, csv=csv).frame if path.is_file() else None for path in kept)
+    rules = file.parent / RULES
+    return PublishedFiles(frame, tables, linked, excluded, read_rules(rules) if rules.is_file() else None)
+
+
+def read_rules(file: Path) -> Rules:
+    """Read rules from a JSON file, as `shoal mine --json` writes them or a release folder keeps them."""
+    try:
+        return Rules.from_json(file.read_bytes())
+    except FileNotFoundError:
+        raise InputError(f"There is no file of rules '{file}'. Check the name and the folder.") from None
+    except OSError as error:
+        raise InputError(f"The file of rules '{file}' cannot be read: {error.strerror}.") from None
 
 
 def _lies_in(folder: Path, name: str) -> bool:

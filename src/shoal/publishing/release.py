@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,16 @@ import polars as pl
 
 from shoal.masking.publish import Published
 from shoal.masking.ranges import lone_extremes
+from shoal.measuring.aggregates import AggregateError
+from shoal.measuring.associations import AssociationError
 from shoal.measuring.queries import QueryError
 from shoal.measuring.risk import Risk
+from shoal.measuring.spread import RiskSpread
 from shoal.measuring.statistics import Linkage, moments
 from shoal.measuring.utility import Utility
+from shoal.mining.facing import rules_known
+from shoal.mining.knowledge import Knowledge
+from shoal.mining.rules import Rules
 from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
 from shoal.table.columns import NumberColumn
@@ -82,8 +88,23 @@ class Release:
     notes: tuple[str, ...]
     query_error: QueryError | None = None
     """How far random COUNT queries on the release are off, where they were asked for."""
+    aggregate_error: Mapping[str, AggregateError] = field(default_factory=dict)
+    """How far random SUM, AVERAGE, MIN and MAX queries are off, by kind, for those that were asked for."""
+    association_error: AssociationError | None = None
+    """What becomes of the table's association rules in the release, where they were asked for."""
+    max_linkage: float | None = None
+    """The largest linkage that was asked for, of a release in which no groups are visible."""
     linkage: Linkage | None = None
     """Of a perturbed release, how many persons can be linked to their original numbers."""
+    spread_before: RiskSpread | None = field(default=None, repr=False)
+    """How the risk of the input is spread over persons, values and groups, where it was measured."""
+    knowledge: Knowledge | None = None
+    """What was said of an adversary's knowledge, for models that reckon with it."""
+
+    @property
+    def rules(self) -> Rules | None:
+        """The rules that an adversary was taken to know, where a model reckons with them."""
+        return rules_known(self.models)
 
     @cached_property
     def data(self) -> Any:
@@ -119,11 +140,26 @@ class Release:
             "suppressed_persons": self.table.suppressed_persons,
             "lone_extremes": self.lone_extremes,
             **self._perturbed(),
-            **({"query_error": asdict(self.query_error)} if self.query_error is not None else {}),
+            **({"query_error": self.query_error.to_dict()} if self.query_error is not None else {}),
+            **self._aggregated(),
+            **self._against(),
             "notes": list(self.notes),
             "verdict": self.verdict.to_dict(),
             "before": before,
         }
+
+    def _aggregated(self) -> dict[str, object]:
+        """The errors of queries other than COUNT and of association rules, where they were asked for."""
+        errors = {kind: error.to_dict() for kind, error in self.aggregate_error.items()}
+        rules = {} if self.association_error is None else {"association_error": asdict(self.association_error)}
+        return {**({"aggregate_error": errors} if errors else {}), **rules}
+
+    def _against(self) -> dict[str, object]:
+        """How many rules an adversary was taken to know, where a model reckons with them."""
+        if self.rules is None:
+            return {}
+        n_stated = sum(rule.source == "stated" for rule in self.rules)
+        return {"rules": {"mined": len(self.rules) - n_stated, "stated": n_stated}}
 
     def _perturbed(self) -> dict[str, object]:
         """What a report says of perturbed numbers: linkage, and moments before and after."""
@@ -148,7 +184,7 @@ class Release:
         csv: CsvOptions | None = None,
         started: datetime | None = None,
     ) -> Path:
-        """Write the release folder: what may leave (release.*, codebook.json) and what stays (steward/).
+        """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
 
         Parameters
         ----------
@@ -157,7 +193,7 @@ class Release:
         format
             "csv" or "parquet"; None takes Parquet where the table came from a Parquet file, else CSV.
         report
-            Whether to write steward/report.json.
+            Whether to write the reports: steward/report.html, steward/report.json and summary.html.
         keep_person_map
             Whether to write steward/persons.parquet, which says who has which pseudonym.
 

@@ -16,6 +16,7 @@ import polars as pl
 from shoal.errors import ParameterError
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
+from shoal.publishing.pages import policy_in, write_pages
 from shoal.reading import CsvOptions
 from shoal.table.apart import GROUP
 
@@ -63,18 +64,30 @@ def write_release(
             _write_table(release.published.tables[name], new / file, format, csv or CsvOptions())
         if release.published.linked is not None:
             release.published.linked.write_parquet(steward / "linked.parquet")
+        if release.published.excluded is not None:
+            release.published.excluded.write_parquet(steward / "excluded.parquet")
+        if release.rules is not None:
+            _write_json(steward / "rules.json", release.rules.to_dict())
         _write_json(new / "codebook.json", codebook(release, format))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         _write_groups(release, steward / "groups.parquet")
         if keep_person_map:
             _write_person_map(release, steward / "persons.parquet")
         if report:
-            _write_json(steward / "report.json", release.to_dict())
+            _write_json(steward / "report.json", {**release.to_dict(), "report": _report(release, format, policy_text)})
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.seed, started=started,
             finished=datetime.now(UTC), extra={"verdict": release.verdict.to_dict(), "format": format},
         )  # fmt: skip
+        if report:
+            write_pages(new)
     return Path(folder)
+
+
+def _report(release: Release, format: str, policy_text: str) -> dict[str, Any]:
+    from shoal.reporting.build import report_of
+
+    return report_of(release, columns=codebook(release, format)["columns"], policy=policy_in(policy_text))
 
 
 def names_of_tables(release: Release, format: str) -> dict[str, str]:
@@ -138,9 +151,11 @@ def _policy_of(release: Release, csv: CsvOptions) -> str:
         method_options=_options(release.method),
         mask=getattr(release.mask, "name", "custom"),
         mask_options=_options(release.mask),
+        max_linkage=release.max_linkage,
         max_suppressed=release.max_suppressed,
         max_records=release.max_records,
         seed=release.seed,
+        knowledge=release.knowledge,
     )
     return replace(policy, source=source).to_toml()
 

@@ -1,0 +1,94 @@
+"""shoal report: the report of a release folder, made anew from what lies in it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli import options
+
+EPILOG = """\b
+Examples:
+  shoal report out
+  shoal report out -o board.html
+
+The report is for the steward and the review board; out/summary.html may be handed out with the data.
+"""
+
+
+@click.command(epilog=EPILOG, short_help="Make the report of a release anew.")
+@click.argument("folder", metavar="DIR")
+@click.option("-o", "--output", metavar="FILE", help="Write the report to this file, and leave DIR as it is.")
+@options.common
+def report(folder: str, output: str | None, as_json: bool) -> None:
+    """Make the report of a release folder anew: DIR/steward/report.html and DIR/summary.html.
+
+    DIR is a folder that protect has written, and none of its files may have changed. Where it was made with --no-report
+    the published files are counted again; what only the original table could tell is then left out.
+    """
+    from shoal.cli import output as say
+    from shoal.publishing import pages
+
+    clock = time.perf_counter()
+    place = Path(folder)
+    pages.refuse_changed(place)
+    numbers = None if pages.has_numbers(place) else _counted_again(place)
+    if output is not None:
+        from shoal.publishing.text import write_text
+
+        write_text(output, pages.render_report_of(place, numbers))
+        made = {"report": output}
+    else:
+        pages.renew_pages(place, numbers)
+        made = {"report": str(place / pages.REPORT), "summary": str(place / pages.SUMMARY)}
+    if as_json:
+        say.say_json({**made, "folder": folder, "seconds": time.perf_counter() - clock})
+        return
+    screen = say.console()
+    screen.print(f"The report: {made['report']}", markup=False, overflow="fold")
+    if "summary" in made:
+        screen.print(f"To hand out with the data: {made['summary']}", markup=False, overflow="fold")
+
+
+def _counted_again(folder: Path) -> dict[str, Any]:
+    """The numbers of a report, from the published files and what the steward keeps of them."""
+    import json
+
+    from shoal import pipeline
+    from shoal.cli import output as say
+    from shoal.cli.choices import chosen_policy, csv_options_of_release
+    from shoal.cli.verify import look_up, schema_for
+    from shoal.mining.facing import bound_to
+    from shoal.publishing.manifest import read_manifest
+    from shoal.publishing.read import read_published
+    from shoal.reporting.build import report_of_published
+
+    file, default_policy, _ = look_up(folder)
+    policy, place = chosen_policy({"files": (str(file),)}, default_file=default_policy)
+    published = read_published(file, csv=csv_options_of_release(policy, {}))
+    with say.warnings_as_notes():
+        verification = pipeline.verify(
+            published.frame,
+            schema_for(policy, place, published.frame, published.rules),
+            bound_to(policy.models, published.rules),
+            tables=published.tables,
+            linked=published.linked,
+            excluded=published.excluded,
+        )
+    manifest: dict[str, Any] = read_manifest(folder) or {}
+    codebook = json.loads((folder / "codebook.json").read_text(encoding="utf-8"))
+    told = report_of_published(
+        published.frame,
+        policy,
+        verification.risk,
+        tables=published.tables,
+        linked=published.linked,
+        columns=codebook["columns"],
+        seed=int(manifest.get("seed", 0)),
+    )
+    answer = {**verification.to_dict(), "ane": None, "notes": [], "before": None, "report": told}
+    numbers: dict[str, Any] = say.plain(answer)
+    return numbers
