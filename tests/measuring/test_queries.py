@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left, bisect_right
 from datetime import date
 from types import SimpleNamespace
@@ -211,6 +212,18 @@ def test_errors_are_split_at_one_percent_of_the_records() -> None:
     assert found.all == pytest.approx((1 + 0 + 0.5 + 0.1) / 4)
     assert found.below_1_percent == pytest.approx(0.5)
     assert found.at_least_1_percent == pytest.approx(0.3)
+    assert found.by_conditions == ()
+
+
+def test_errors_are_told_apart_by_conditions_and_by_selectivity() -> None:
+    true, conditions = np.array([0, 1, 9, 10, 500, 1000]), np.array([1, 1, 2, 2, 3, 3])
+    found = query_error(true, np.array([3.0, 2.0, 9.0, 5.0, 550.0, 1000.0]), 1000, n_conditions=conditions)
+    assert [(part.conditions, part.n) for part in found.by_conditions] == [(1, 1), (2, 2), (3, 2)]
+    assert [part.error for part in found.by_conditions] == pytest.approx([1, 0.25, 0.05])
+    bands = [(part.at_least, part.below, part.n) for part in found.by_selectivity]
+    assert bands == [(0.001, 0.01, 2), (0.01, 0.1, 1), (0.1, 1.0, 2)]
+    assert [part.error for part in found.by_selectivity] == pytest.approx([0.5, 0.5, 0.05])
+    assert json.loads(json.dumps(found.to_dict()))["by_conditions"][1] == {"conditions": 2, "error": 0.25, "n": 2}
 
 
 def test_where_no_query_has_an_answer_there_is_no_error() -> None:
@@ -276,9 +289,26 @@ def test_the_number_of_conditions_can_be_chosen(patients: Table) -> None:
     assert {len(query) for query in random_queries(table, 100, seed=0)} == {1, 2}
 
 
+def test_selectivity_says_how_many_values_a_condition_takes(patients: Table) -> None:
+    queries = random_queries(patients, 1000, seed=1, conditions=(4, 4), selectivity=0.5)
+    n_values = {name: len(set(column.codes.tolist()) - {len(column.categories)})
+                for name, column in patients.sensitive.items()}  # fmt: skip
+    asked_of = {name: set() for name in ("age", "city", "code", "disease", "dose")}
+    for query in queries:
+        for condition in query:
+            asked_of[condition.column].add(condition.high - condition.low + 1)
+    assert asked_of["city"] == {1}  # three cities, of which at most half
+    assert asked_of["code"] == {1, 2}
+    assert asked_of["dose"] == set(range(1, n_values["dose"] // 2 + 1))
+    assert max(asked_of["age"]) <= 30
+    assert MISSING not in {condition.low for query in queries for condition in query}
+
+
 @pytest.mark.parametrize(
     ("n", "options", "message"),
     [
+        (5, {"selectivity": 0.0}, "selectivity must lie in"),
+        (5, {"selectivity": 1.5}, "selectivity must lie in"),
         (0, {}, "n must be at least 1, got 0"),
         (5, {"conditions": (0, 2)}, "at least 1 and ascending, got 0 and 2"),
         (5, {"conditions": (3, 2)}, "at least 1 and ascending, got 3 and 2"),
@@ -314,8 +344,7 @@ def test_what_cannot_be_answered_is_refused(patients: Table) -> None:
 def test_masks_say_what_they_show() -> None:
     shown = {name: shown_by(mask()) for name, mask in MASKS.items() if getattr(mask, "shows_groups", True)}
     assert list(shown.values()) == ["range", "mean", "suppress", "group", "group"]
-    with pytest.raises(ParameterError, match="perturb"):
-        shown_by(MASKS["perturb"]())
+    assert shown_by(MASKS["perturb"]()) == "perturb"
     assert {shown_by(mask(quasi_as="range")) for mask in (Anatomize, Permute)} == {"range+group"}
     with pytest.raises(ParameterError, match="not answered on the mask 'other'"):
         shown_by(SimpleNamespace(name="other"))

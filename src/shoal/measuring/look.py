@@ -10,17 +10,24 @@ import polars as pl
 
 from shoal.errors import SchemaError
 from shoal.measuring.risk import NEEDS, Risk, measure_risk, risk_of_counts
+from shoal.mining.facing import items_of_nobody, rules_known
+from shoal.mining.rules import Rules
 from shoal.models.contract import Model
-from shoal.models.counts import EVERYTHING, JOINT, GroupCounts
+from shoal.models.counts import BACKGROUND, EVERYTHING, JOINT, GroupCounts
 from shoal.models.verdict import NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, Verdict, judge
+from shoal.table.adversary import Known
 from shoal.table.apart import (
     GROUP,
     MEMBER,
     count_anatomized,
     count_linked,
+    counts_one_record_a_person,
     observe_linked,
     observe_permuted,
+    observe_with_excluded,
+    only_by,
     publishes_apart,
+    with_background_shown,
 )
 from shoal.table.columns import code_values
 from shoal.table.observe import Observation, number_alike
@@ -43,9 +50,17 @@ GROUPS_HIDDEN = (
 )
 
 
-def look_at_table(frame: pl.DataFrame, schema: Schema, models: Sequence[Model]) -> tuple[Risk, Verdict]:
+QUASI_TAKEN_AS_EXACT = (
+    "Rules that an adversary may know are applied to the quasi-identifiers as they are published, which are taken as "
+    "exact."
+)
+
+
+def look_at_table(
+    frame: pl.DataFrame, schema: Schema, models: Sequence[Model], *, known: Known | None = None
+) -> tuple[Risk, Verdict]:
     """A table as it is: records with equal quasi-identifiers form a group."""
-    seen = Observation.of_frame(frame, schema)
+    seen = replace(Observation.of_frame(frame, schema), known=known)
     counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
     return measure_risk(seen, counts), judge(models, counts, checked_from=TABLE)
 
@@ -57,8 +72,13 @@ def look_at_release(
     *,
     tables: Mapping[str, pl.DataFrame] | None = None,
     linked: pl.DataFrame | None = None,
+    excluded: pl.DataFrame | None = None,
 ) -> tuple[Risk, Verdict]:
-    """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`)."""
+    """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`, `excluded`).
+
+    An adversary who knows rules knows the real quasi-identifiers too. So rules are applied to quasi-identifiers only
+    where these are published as they are; elsewhere the steward's word is needed on what is excluded for whom.
+    """
     problems = _problems(frame, schema)
     if linked is not None and not tables and not publishes_apart(frame, schema):
         return _look_at_perturbed(frame, schema, models, linked, problems)
@@ -67,26 +87,147 @@ def look_at_release(
         several = seen.persons_in_several_groups
         if several:
             problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
-        counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
-        return measure_risk(seen, counts), judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems)
-    if tables:
-        counts, misfits = count_anatomized(frame, tables, schema)
-        problems += [*_values_beside(frame, tables, schema), *misfits]
-    else:
-        needs = EVERYTHING - JOINT - {"values_of_person"}
-        counts = observe_permuted(frame, schema).counts(needs)
-        counts = _knowing(counts, needs)
-        problems += _several_records(frame, schema)
+        needs = NEEDS.union(*(model.needs for model in models))
+        counts = seen.counts(needs)
+        kept, misfits = _with_excluded(frame, schema, excluded, seen, models)
+        verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits], steward=kept)
+        why_not = ["the published quasi-identifiers may not be the real ones"]
+        if rules_known(models) is None:
+            why_not = ["no rules are known"]
+        return measure_risk(seen, counts), _saying_why(verdict, models, why_not)
+    counts, misfits = count_apart(frame, schema, tables or {})
+    problems += misfits
     notes = [] if _groups_are_alike(frame, schema) else [IDENTITIES_VISIBLE]
     if not tables:
         notes.append(TAKEN_AS_PERMUTED)
+    why_not = []
+    if not misfits and any(model.needs & BACKGROUND for model in models):
+        counts, why_not = with_rules_applied(counts, frame, schema, tables or {}, rules_known(models))
+        notes += [] if why_not else [QUASI_TAKEN_AS_EXACT]
     verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes)
     if linked is not None and any(model.checked_from == NOT_SHOWN for model in verdict.models):
         needs = NEEDS.union(*(model.needs for model in models))
-        kept, misfits = count_linked(linked, schema, needs, published=counts)
+        kept, misfits = count_linked(linked, schema, needs, published=counts, rules=rules_known(models))
         problems += misfits
         verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes, steward=kept)
-    return _with_identities(risk_of_counts(counts), frame, schema), verdict
+    return _with_identities(risk_of_counts(counts), frame, schema), _saying_why(verdict, models, why_not)
+
+
+def count_apart(
+    frame: pl.DataFrame, schema: Schema, tables: Mapping[str, pl.DataFrame]
+) -> tuple[GroupCounts, list[str]]:
+    """Count a release that publishes attributes apart: the counts of its groups, and what does not fit together."""
+    if tables:
+        counts, misfits = count_anatomized(frame, tables, schema)
+        return counts, [*_values_beside(frame, tables, schema), *misfits]
+    needs = EVERYTHING - JOINT - {"values_of_person"}
+    counts = observe_permuted(frame, schema).counts(needs)
+    return _knowing(counts, needs), _several_records(frame, schema)
+
+
+def with_rules_applied(
+    counts: GroupCounts,
+    frame: pl.DataFrame,
+    schema: Schema,
+    tables: Mapping[str, pl.DataFrame],
+    rules: Rules | None,
+    *,
+    are_own: bool = True,
+) -> tuple[GroupCounts, list[str]]:
+    """Counts of attributes published apart with what rules leave for the persons, or why that cannot be seen.
+
+    Parameters
+    ----------
+    are_own
+        Whether rules that were mined were mined from this table. Then each of them is about somebody in it, and one
+        that is about nobody tells that something is wrong.
+    """
+    if rules is None:
+        return counts, ["no rules are known"]
+    if not counts_one_record_a_person(tables, schema):
+        return counts, ["persons have several records, and which values they have together is not published"]
+    if _groups_are_alike(frame, schema):
+        return counts, ["all rows of a group show the same quasi-identifiers, which may not be the real ones"]
+    try:
+        of_nobody = items_of_nobody(rules, frame, schema) if are_own else 0
+        if of_nobody:
+            return counts, [
+                f"{of_nobody:,} quasi-identifiers that mined rules name are those of nobody: they are masked, or a "
+                "hierarchy is absent"
+            ]
+        return with_background_shown(counts, frame, tables, schema, rules, are_own=are_own), []
+    except SchemaError as misfit:
+        return counts, [str(misfit).replace("\n", " ").rstrip(".")]
+
+
+def counts_facing(
+    frame: pl.DataFrame,
+    schema: Schema,
+    rules: Rules | None,
+    *,
+    tables: Mapping[str, pl.DataFrame],
+    linked: pl.DataFrame | None = None,
+    excluded: pl.DataFrame | None = None,
+) -> GroupCounts:
+    """The groups of a release as they look to somebody who knows rules, or (None) those that it was made against.
+
+    Raises
+    ------
+    SchemaError
+        The release does not show whom the rules are about, or its tables do not fit together.
+    """
+    apart = bool(tables) or publishes_apart(frame, schema)
+    if rules is not None and not apart:
+        raise SchemaError(
+            "Rules are applied to exact quasi-identifiers, which only anatomized and permuted releases publish. Leave "
+            "the rules out to attack with those that the steward keeps."
+        )
+    if rules is not None:
+        counts, misfits = count_apart(frame, schema, tables)
+        if not misfits:
+            counts, misfits = with_rules_applied(counts, frame, schema, tables, rules, are_own=False)
+        if misfits:
+            raise SchemaError(f"The attack cannot be tried: {'; '.join(misfits).rstrip('.')}.")
+        return counts
+    if linked is not None:
+        seen = observe_linked(linked, schema, is_linked=not apart)
+    elif excluded is not None and not apart:
+        seen = observe_with_excluded(frame, schema, excluded, Observation.of_frame(frame, schema))
+    else:
+        raise SchemaError("No rules are given, and what the steward keeps of the values that they exclude is absent.")
+    if seen.known is None:
+        raise SchemaError("What the steward keeps does not tell which values persons cannot have. Give rules.")
+    return seen.counts(BACKGROUND)
+
+
+def _with_excluded(
+    frame: pl.DataFrame, schema: Schema, excluded: pl.DataFrame | None, seen: Observation, models: Sequence[Model]
+) -> tuple[GroupCounts | None, list[str]]:
+    """Counts with what the steward keeps of the values that are excluded for each person, where a model needs it."""
+    if excluded is None or not any(model.needs & BACKGROUND for model in models):
+        return None, []
+    try:
+        seen = only_by(rules_known(models), observe_with_excluded(frame, schema, excluded, seen))
+        return seen.counts(NEEDS.union(*(model.needs for model in models))), []
+    except SchemaError as misfit:
+        return None, [str(misfit)]
+
+
+def _saying_why(verdict: Verdict, models: Sequence[Model], why_not: Sequence[str]) -> Verdict:
+    """The verdict, saying of models that reckon with rules why they could not be checked."""
+    unchecked = [
+        model.name
+        for model, judged in zip(models, verdict.models, strict=True)
+        if model.needs & BACKGROUND and judged.checked_from == NOT_SHOWN
+    ]
+    if not unchecked:
+        return verdict
+    why = f": {'; '.join(why_not)}" if why_not else ""
+    told = (
+        f"{unchecked[0]} could not be checked{why}. It takes the rules that an adversary may know (steward/rules.json) "
+        "and exact quasi-identifiers, or what the steward keeps of the values that just these rules exclude."
+    )
+    return replace(verdict, problems=(*verdict.problems, told))
 
 
 def _look_at_perturbed(
@@ -96,7 +237,7 @@ def _look_at_perturbed(
     absent = [name for name in (GROUP, MEMBER, *schema.sensitive) if name not in linked.columns]
     if absent:
         raise SchemaError(f"What the steward keeps of the release lacks the columns: {', '.join(absent)}.")
-    seen = observe_linked(linked, schema)
+    seen = only_by(rules_known(models), observe_linked(linked, schema, is_linked=True))
     n_persons = len(frame) if schema.person is None else frame[schema.person].n_unique()
     if len(linked) != len(frame) or seen.n_persons != n_persons:
         problems.append("What the steward keeps of the release has other records or persons than were published.")
@@ -107,7 +248,7 @@ def _look_at_perturbed(
     ]
     counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
     verdict = judge(models, counts, checked_from=STEWARD, problems=problems, notes=[GROUPS_HIDDEN])
-    return measure_risk(seen, counts), verdict
+    return measure_risk(seen, counts), _saying_why(verdict, models, ())
 
 
 def _same_values(published: pl.Series, kept: pl.Series) -> bool:

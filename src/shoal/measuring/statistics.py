@@ -191,9 +191,13 @@ def numbers_of(table: Table) -> Numbers:
 
 def masked_of(table: Table, published: Published) -> Numbers:
     """The same columns as a release shows them, in the order of the table's records."""
-    shown = [_read_back(published.frame[column.name], column) for column in _number_columns(table)]
-    masked = np.empty((table.n_records, len(shown)))
-    masked[published.record_of_published] = np.stack(shown, axis=1)
+    return np.stack([masked_numbers(column, published) for column in _number_columns(table)], axis=1)
+
+
+def masked_numbers(column: NumberColumn, published: Published) -> Numbers:
+    """One such column as a release shows it, in the order of the table's records; a missing number is NaN."""
+    masked = np.empty(len(column.units))
+    masked[published.record_of_published] = _read_back(published.frame[column.name], column)
     return masked
 
 
