@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shoal import Nominal, Schema
@@ -16,6 +16,7 @@ from shoal.errors import ParameterError, SchemaError, ShoalWarning
 from shoal.grouping import mdav
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.mdav import Mdav, merge_broken, person_points
+from shoal.grouping.spanning_tree import classes_of_persons
 from shoal.models import GBalance, HAffiliation, KAnonymity, LDiversity, Model, PersonKAnonymity, RecordRisk, TCloseness
 from shoal.table.table import Table
 from tests.grouping.tables import Small, assume_feasible, small_tables
@@ -30,13 +31,20 @@ MODELS: list[list[Model]] = [
     [TCloseness(t=0.5), PersonKAnonymity(k=2)],
 ]
 WAYS = [Mdav(), Mdav(m=2), Mdav(m=2, variable=True), Mdav(variable=True, gamma=1.1)]
+MIXING = [Mdav(m=2, alpha=0.5), Mdav(alpha=0.0), Mdav(m=2, alpha=0.8, variable=True)]
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few for two groups")
 
 
+def has_several_values(small: Small) -> bool:
+    """Whether there are sensitive values to mix."""
+    return len({record[-1] for record in small.records}) > 1
+
+
 @settings(max_examples=80)
-@given(small_tables(max_persons=40), st.sampled_from(WAYS), st.sampled_from(MODELS))
+@given(small_tables(max_persons=40), st.sampled_from([*WAYS, *MIXING]), st.sampled_from(MODELS))
 def test_every_group_meets_every_model(small: Small, method: Mdav, models: list[Model]) -> None:
     assume_feasible(small, models)
+    assume(method.alpha == 1 or has_several_values(small))
     if (method.m or 0) > small.table.n_persons:
         return
     holds = small.holds(models)
@@ -45,20 +53,30 @@ def test_every_group_meets_every_model(small: Small, method: Mdav, models: list[
 
 
 @settings(max_examples=60)
-@given(small_tables(person_column=True, max_persons=30), st.sampled_from(WAYS), st.randoms(use_true_random=False))
+@given(
+    small_tables(person_column=True, max_persons=30),
+    st.sampled_from([*WAYS, *MIXING]),
+    st.randoms(use_true_random=False),
+)
 def test_the_order_of_records_does_not_matter(small: Small, method: Mdav, chance: random.Random) -> None:
     models = [GBalance(g=0.4)]
     assume_feasible(small, models)
+    assume(method.alpha == 1 or has_several_values(small))
     shuffled = Small(chance.sample(small.records, len(small.records)), small.attributes)
     assert shuffled.groups(method.group(shuffled.table, models)) == small.groups(method.group(small.table, models))
 
 
 @settings(max_examples=60)
-@given(small_tables(person_column=False, max_persons=30), st.sampled_from(WAYS), st.randoms(use_true_random=False))
+@given(
+    small_tables(person_column=False, max_persons=30),
+    st.sampled_from([*WAYS, *MIXING]),
+    st.randoms(use_true_random=False),
+)
 def test_without_persons_groups_hold_the_same_records(small: Small, method: Mdav, chance: random.Random) -> None:
     """Records that are equal in everything cannot be told apart, so groups are compared by what they hold."""
     models = [HAffiliation(h=0.9)]
     assume_feasible(small, models)
+    assume(method.alpha == 1 or has_several_values(small))
     order = chance.sample(range(len(small.records)), len(small.records))
     renamed = [(new, *small.records[old][1:]) for new, old in enumerate(order)]
     shuffled = Small(renamed, small.attributes, has_person_column=False)
@@ -187,7 +205,48 @@ def test_too_many_categories_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         Mdav().group(Table.from_frame(frame, Schema(quasi=["city"])), [])
 
 
-@pytest.mark.parametrize("options", [{"m": 0}, {"m": True}, {"m": 2.5}, {"variable": "yes"}, {"gamma": -1.0}])
+def test_classes_are_mixed_where_near_persons_share_one() -> None:
+    """Two lines of neighbours, each of one disease: with alpha a group takes from both."""
+    values = [*range(60), *range(60)]
+    table = line_of(values, ["flu"] * 60 + ["cold"] * 60)
+    groups = groups_of(Mdav(m=4, alpha=0.5).group(table, []))
+    assert all(sum(person < 60 for person in group) == len(group) / 2 for group in groups)
+    apart = line_of([value + 1000 * (at >= 60) for at, value in enumerate(values)], ["flu"] * 60 + ["cold"] * 60)
+    assert all(len({p < 60 for p in group}) == 1 for group in groups_of(Mdav(m=4).group(apart, [])))
+    mixed = groups_of(Mdav(m=4, alpha=0.1).group(apart, []))
+    assert sum(len({person < 60 for person in group}) == 2 for group in mixed) > len(mixed) / 2
+
+
+@settings(max_examples=60)
+@given(small_tables(max_persons=30), st.integers(1, 4), st.booleans(), st.sampled_from([0.0, 0.5, 0.9]))
+def test_mixing_classes_is_the_definition(small: Small, m: int, variable: bool, alpha: float) -> None:
+    table = small.table
+    assume(m <= table.n_persons and has_several_values(small))
+    points = person_points(table)
+    order = mdav._order_of_persons(points, table)
+    classes = classes_of_persons(table)
+    counts = classes.counts_of_kind[classes.kind_of_person]
+    a_unit = 1.0 / (mdav._grid(table) * len(table.quasi))
+    mixed = naive.Mixed(alpha, a_unit, counts[order].tolist(), classes.whole.tolist())
+    rows = [tuple(row) for row in points[order].tolist()]
+    expected = naive.variable_size(rows, m, 0.2, mixed) if variable else naive.fixed_size(rows, m, mixed)
+    grouping = Mdav(m=m, variable=variable, alpha=alpha).group(table, [PersonKAnonymity(k=1)])
+    found = [set(np.flatnonzero(grouping.group_of_person == group).tolist()) for group in range(grouping.n_groups)]
+    assert found == [set(order[group].tolist()) for group in expected]
+
+
+def test_without_classes_to_mix_alpha_is_refused() -> None:
+    with pytest.raises(SchemaError, match=r"mdav is asked to mix sensitive values .* 'disease' has the same value"):
+        Mdav(alpha=0.5).group(line_of([1, 2, 3, 4, 5, 6]), [])
+    table = Table.from_frame(pl.DataFrame({"x": [1, 2, 3, 4, 5, 6]}), Schema(quasi=["x"]))
+    with pytest.raises(SchemaError, match="no sensitive attribute is named"):
+        Mdav(alpha=0.5).group(table, [])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"m": 0}, {"m": True}, {"m": 2.5}, {"variable": "yes"}, {"gamma": -1.0}, {"alpha": 1.1}, {"alpha": "half"}],
+)
 def test_options_are_checked(options: dict[str, object]) -> None:
     with pytest.raises(ParameterError):
         Mdav(**options)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shoal.grouping import BalanceTree, Decomposition, Mondrian
@@ -88,6 +88,16 @@ def test_best_cut_with_models_of_value_summaries(small: Small, models: list[Mode
 @given(small_tables(), any_of(OF_LISTS))
 def test_best_cut_with_models_of_value_lists(small: Small, models: list[Model]) -> None:
     assert_best(small, models)
+
+
+@settings(max_examples=100)
+@given(small_tables(), any_of(OF_RECORDS, OF_SUMMARIES, OF_LISTS), st.sampled_from([0.2, 0.5, 0.9]))
+def test_best_cut_that_mixes_sensitive_values(small: Small, models: list[Model], alpha: float) -> None:
+    assume_feasible(small, models)
+    assume(len({value for *_, value in small.records}) > 1)
+    groups, closest = naive.mixing_tree(small.records, small.attributes, small.holds(models), alpha=alpha)
+    assume_clear(closest)
+    assert small.groups(BalanceTree(alpha=alpha).group(small.table, models)) == groups
 
 
 @settings(max_examples=100)

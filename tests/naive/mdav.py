@@ -1,13 +1,30 @@
 """MDAV and V-MDAV as they are defined, written to be read. Never optimise this file; never import the package here.
 
-Points are tuples of whole numbers. Of equal distances the point with the lowest number wins.
+Points are tuples of whole numbers. Of equal distances the point with the lowest number wins. `mixed` says how the
+classes of a group count beside distances; None: not at all.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tests.naive.spanning import added, jsd
 
 Point = Sequence[float]
+
+
+class Mixed(NamedTuple):
+    """The weight of the length, what a step of the points is in length, the classes of each point and of the table."""
+
+    alpha: float
+    a_unit: float
+    classes: Sequence[Sequence[int]]
+    whole: Sequence[float]
+
+    def divergence(self, group: Sequence[int]) -> float:
+        return jsd(added([self.classes[i] for i in group]), self.whole)
 
 
 def squared(one: Point, other: Point) -> float:
@@ -29,35 +46,53 @@ def farthest(points: Sequence[Point], among: Iterable[int], where: Point) -> int
     return min(among, key=lambda i: (-squared(points[i], where), i))
 
 
-def fixed_size(points: Sequence[Point], m: int) -> list[list[int]]:
+def joined(points: Sequence[Point], among: Iterable[int], where: Point, m: int, mixed: Mixed | None) -> list[int]:
+    """The m that form a group around a point: the nearest, or of the 16 m nearest those of least composite distance."""
+    if mixed is None:
+        return nearest(points, among, where, m)
+    near = nearest(points, among, where, 16 * m)
+    group = [near.pop(0)]
+    while near and len(group) < m:
+        composite = [
+            mixed.alpha * (math.sqrt(squared(points[i], where)) * mixed.a_unit)
+            + (1.0 - mixed.alpha) * mixed.divergence([*group, i])
+            for i in near
+        ]
+        group.append(near.pop(composite.index(min(composite))))
+    return group
+
+
+def fixed_size(points: Sequence[Point], m: int, mixed: Mixed | None = None) -> list[list[int]]:
     """MDAV-generic (Domingo-Ferrer and Torra, 2005)."""
     left = set(range(len(points)))
     groups = []
     while len(left) >= 2 * m:
         one = farthest(points, left, mean([points[i] for i in sorted(left)]))
         other = farthest(points, left, points[one]) if len(left) >= 3 * m else None
-        groups.append(nearest(points, left, points[one], m))
+        groups.append(joined(points, left, points[one], m, mixed))
         left -= set(groups[-1])
         if other is not None:
-            if other not in left:  # all that are left lie on one spot
-                other = min(left)
-            groups.append(nearest(points, left, points[other], m))
+            if other not in left:  # it has joined the first
+                other = farthest(points, left, points[one])
+            groups.append(joined(points, left, points[other], m, mixed))
             left -= set(groups[-1])
     return [*groups, sorted(left)]
 
 
-def variable_size(points: Sequence[Point], m: int, gamma: float) -> list[list[int]]:
+def variable_size(points: Sequence[Point], m: int, gamma: float, mixed: Mixed | None = None) -> list[list[int]]:
     """V-MDAV (Solanas and Martinez-Balleste, 2006)."""
     middle = mean(points)
     left = set(range(len(points)))
     groups: list[list[int]] = []
     while len(left) >= m:
-        group = nearest(points, left, points[farthest(points, left, middle)], m)
+        group = joined(points, left, points[farthest(points, left, middle)], m, mixed)
         left -= set(group)
         while left and len(group) < 2 * m - 1:
             inside, found = min((squared(points[i], points[member]), i) for i in left for member in group)
             outside = [squared(points[found], points[i]) for i in left - {found}]
             if outside and inside >= gamma * gamma * min(outside):
+                break
+            if mixed is not None and mixed.divergence([*group, found]) > mixed.divergence(group):
                 break
             group.append(found)
             left.remove(found)

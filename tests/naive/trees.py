@@ -12,6 +12,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from tests.naive.spanning import jsd
+
 Person = Any
 Record = tuple[Person, dict[str, Any], Any]
 Attribute = tuple[str, str]
@@ -158,6 +160,31 @@ def best_cuts(node: list[Record], columns: list[Column]) -> list[Cut]:
     return found
 
 
+def mixing_cuts(node: list[Record], columns: list[Column], table: list[Record], alpha: float) -> list[Cut]:
+    """All cuts; the merit weighs what one takes off the squares against its rise in divergence, as shares of the most.
+
+    Two is added, so that no merit is 0.
+    """
+    cuts = best_cuts(node, columns)
+    rises = []
+    for cut in cuts:
+        sides = sides_of(node, cut.left)
+        rises.append(sum(len(side) / len(node) * divergence(side, table) for side in sides) - divergence(node, table))
+    most_squares, most_rise = max((cut.merit for cut in cuts), default=Fraction(0)), max(rises, default=0.0)
+    found = []
+    for cut, rise in zip(cuts, rises, strict=True):
+        loss = rise / most_rise if most_rise > 1e-12 else 0.0
+        found.append(Cut(Fraction(2 + alpha * float(cut.merit / most_squares) - (1 - alpha) * loss), cut.left))
+    return found
+
+
+def divergence(side: list[Record], table: list[Record]) -> float:
+    """How far the sensitive values of some records are from those of the table (Jensen-Shannon, in bits)."""
+    values = sorted({record[2] for record in table}, key=category_of)
+    in_table, in_side = Counter(record[2] for record in table), Counter(record[2] for record in side)
+    return jsd([in_side[value] for value in values], [in_table[value] / len(table) for value in values])
+
+
 def widest_cuts(node: list[Record], columns: list[Column], everyone: list[Record]) -> list[Cut]:
     """The median cut of each column; the merit is its width, and of a nominal's cuts the most even comes first.
 
@@ -216,6 +243,14 @@ def best_tree(table: list[Record], attributes: list[Attribute], holds: Holds) ->
     """The best of all cuts."""
     columns = columns_of(table, attributes)
     return grow(table, holds, lambda node: best_cuts(node, columns))
+
+
+def mixing_tree(
+    table: list[Record], attributes: list[Attribute], holds: Holds, *, alpha: float
+) -> tuple[Groups, float]:
+    """The best of all cuts, the mix of sensitive values weighed in."""
+    columns = columns_of(table, attributes)
+    return grow(table, holds, lambda node: mixing_cuts(node, columns, table, alpha))
 
 
 def mondrian(table: list[Record], attributes: list[Attribute], holds: Holds) -> tuple[Groups, float]:

@@ -1,11 +1,42 @@
 """Stage 2: which persons are published alike."""
 
+from shoal.grouping.anatomy import Anatomy
 from shoal.grouping.balance_tree import BalanceTree
+from shoal.grouping.buckets import Buckets
 from shoal.grouping.decomposition import Decomposition
 from shoal.grouping.grouping import Grouping, Method
+from shoal.grouping.longest_edge import LongestEdge
 from shoal.grouping.mdav import Mdav
 from shoal.grouping.mondrian import Mondrian
+from shoal.grouping.spanning_cells import SpanningCells
+from shoal.grouping.spanning_tree import SpanningTree
 
-METHODS: dict[str, type] = {cls.name: cls for cls in (BalanceTree, Mondrian, Mdav, Decomposition)}
+METHODS: dict[str, type] = {
+    cls.name: cls
+    for cls in (
+        BalanceTree,
+        Mondrian,
+        Mdav,
+        SpanningTree,
+        SpanningCells,
+        LongestEdge,
+        Buckets,
+        Anatomy,
+        Decomposition,
+    )
+}
 
-__all__ = ["METHODS", "BalanceTree", "Decomposition", "Grouping", "Mdav", "Method", "Mondrian"]
+__all__ = [
+    "METHODS",
+    "Anatomy",
+    "BalanceTree",
+    "Buckets",
+    "Decomposition",
+    "Grouping",
+    "LongestEdge",
+    "Mdav",
+    "Method",
+    "Mondrian",
+    "SpanningCells",
+    "SpanningTree",
+]

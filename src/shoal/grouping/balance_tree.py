@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
+from shoal.grouping.mixing import check_alpha, classes_to_mix
 from shoal.grouping.person_space import PersonSpace, person_space
+from shoal.grouping.spanning_tree import Classes
 from shoal.grouping.tree import Sweep, Tree, what_is_counted
-from shoal.kernels import trees
+from shoal.kernels import mixing, trees
 from shoal.kernels.trees import Cuts, Limits, Orders, Segments
 from shoal.models.contract import Model
 from shoal.models.limits import SpreadLimits, limits_of
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
+
+ROUNDING = 1e-12
+"""What is not above this is 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +38,9 @@ class BalanceTree:
         quasi-identifier with the smallest balance-variance ratio; where that fails, the next smallest.
     ties
         For "median": "together" keeps persons of equal values on one side; "split" cuts also between them.
+    alpha
+        For "best": the weight of the squares, in [0, 1]; the rest is that of the class divergence, so that groups keep
+        the sensitive values of the table (what Li and Sarkar, 2013, section 8, ask for). 1 looks at squares only.
 
     Notes
     -----
@@ -42,6 +50,7 @@ class BalanceTree:
 
     cut: str = "best"
     ties: str = "together"
+    alpha: float = 1.0
     name: ClassVar[str] = "balance-tree"
     keeps_models: ClassVar[bool] = True
 
@@ -52,6 +61,9 @@ class BalanceTree:
             raise ParameterError("ties must be 'together' or 'split'.")
         if self.ties == "split" and self.cut != "median":
             raise ParameterError("ties='split' goes with cut='median' only.")
+        check_alpha(self.alpha)
+        if self.alpha < 1 and self.cut != "best":
+            raise ParameterError("alpha goes with cut='best' only.")
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
@@ -63,9 +75,11 @@ class BalanceTree:
         )
         if self.cut == "median":
             sweep: Sweep = MedianSweep(space, trees.BALANCE_VARIANCE, split_ties=self.ties == "split")
+        elif self.alpha < 1:
+            sweep = MixingSweep(space, models, classes_to_mix(table, self.name), float(self.alpha))
         else:
             sweep = BestSweep(space, models)
-        return Tree(space, models, sweep).grow(progress)
+        return Tree(sweep.space, models, sweep).grow(progress)
 
 
 class BestSweep:
@@ -98,6 +112,42 @@ class BestSweep:
             orders, segments, nodes, self.space.persons, self.space.n_categories, 1.0 / float(self.space.grid) ** 2,
             self.limits, only_best, self.keep_most, self.keep_logs,
         )  # fmt: skip
+
+
+class MixingSweep(BestSweep):
+    """All cuts, by what they take off the sum of squares and by how little they raise the divergence of classes.
+
+    The merit is alpha * (what the cut takes off the squares) - (1 - alpha) * (by how much it raises the divergence of
+    the classes from those of the table, the sides weighted by records), each as a share of the most that a cut of the
+    group does.
+    """
+
+    def __init__(self, space: PersonSpace, models: Sequence[Model], classes: Classes, alpha: float) -> None:
+        # the kind of a person stands behind what sweeps read of them, so that it moves with them
+        row = np.column_stack([space.persons.row, classes.kind_of_person])
+        super().__init__(replace(space, persons=space.persons._replace(row=row)), models)
+        self.decides_spread = False
+        self.limits = Limits(1, 1, 1, 1, 1, 1)
+        self.classes = classes
+        self.alpha = alpha
+
+    def all(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts:
+        """Every cut of some nodes."""
+        cuts = super().all(orders, segments, nodes)
+        rises = mixing.rises_of_cuts(
+            orders.person, segments, cuts.node, cuts.run_start, cuts.position, self.space.persons.row,
+            self.classes.counts_of_kind, self.classes.whole,
+        )  # fmt: skip
+        gain, loss = (_as_share(values, cuts.node, segments.start.shape[1]) for values in (cuts.merit, rises))
+        return cuts._replace(merit=self.alpha * gain - (1 - self.alpha) * loss)
+
+
+def _as_share(values: NDArray[np.float64], node: NDArray[np.int32], n_nodes: int) -> NDArray[np.float64]:
+    """Values of cuts as shares of the largest in the same node; all 0 where that is 0 but for rounding."""
+    most = np.zeros(n_nodes)
+    np.maximum.at(most, node, values)
+    share: NDArray[np.float64] = values / np.where(most > ROUNDING, most, np.inf)[node]
+    return share
 
 
 class MedianSweep:

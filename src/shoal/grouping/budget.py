@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.grouping.feasibility import counts_of_whole
 from shoal.models.contract import Model
-from shoal.models.counts import JOINT, SPREAD, GroupCounts
+from shoal.models.counts import BACKGROUND, JOINT, SPREAD, GroupCounts
+from shoal.table.observe import Observation
 from shoal.table.table import Table
+
+TOGETHER = JOINT | BACKGROUND
+"""Counts whose models are not helped by fewer persons who have the commonest value."""
 
 
 def within_budget(
@@ -138,6 +142,8 @@ def _suppress(table: Table, models: Sequence[Model], at_most: int) -> Table:
         out = heavy[:at_most]
     elif fewest:
         out = heavy[:fewest]
+    elif len(excluded := _excluded_by_rules(table, models)):
+        out = excluded[:at_most]
     else:
         out = _with_commonest_value(table, models, heavy, at_most)
     if not len(out):
@@ -147,13 +153,25 @@ def _suppress(table: Table, models: Sequence[Model], at_most: int) -> Table:
     return table.without_persons(leave)
 
 
+def _excluded_by_rules(table: Table, models: Sequence[Model]) -> NDArray[np.int64]:
+    """The persons for whom rules that an adversary knows leave too few values, in the order of their numbers."""
+    asked = [getattr(model, "members_below", None) for model in models if model.needs & BACKGROUND]
+    if not asked:
+        return np.zeros(0, np.int64)
+    counts = Observation.of_whole(table).counts(BACKGROUND)
+    below = [members_below(counts) for members_below in asked if members_below is not None]
+    return np.flatnonzero(np.any(below, axis=0))  # in one group, members come in the order of the persons
+
+
 def _with_commonest_value(
     table: Table, models: Sequence[Model], heavy: NDArray[np.int64], at_most: int
 ) -> NDArray[np.int64]:
     """Of the persons who have the commonest value of a sensitive attribute, one in a thousand of all, or one."""
     counts = counts_of_whole(table, models)
     # with fewer persons it takes fewer values of all attributes together to delete everybody: that helps no such model
-    broken = [model for model in models if not model.needs & JOINT and not model.holds(counts).all()]
+    broken = [model for model in models if not model.needs & TOGETHER and not model.holds(counts).all()]
+    if not broken:
+        return heavy[:0]
     named = {getattr(model, "column", None) for model in broken}
     columns = [column for name, column in table.sensitive.items() if None in named or name in named]
     if not columns:

@@ -6,22 +6,28 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
+import polars as pl
 
 from shoal.errors import CannotSatisfyError, SchemaError
 from shoal.kernels.counting import spread_of_person_parts
+from shoal.mining.rules import persons_satisfying
 from shoal.models.contract import Model, worst_of
-from shoal.models.counts import JOINT, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.counts import BACKGROUND, JOINT, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.table.adversary import Adversary, Rules
 from shoal.table.columns import CategoryColumn
 from shoal.table.observe import Observation
+from shoal.table.schema import Schema
 from shoal.table.table import Table
 
 DIGITS = Decimal("0.0001")
+MOST_RULES_NAMED = 20
+"""So many rules an error names by their numbers."""
 
 
 def counts_of_whole(table: Table, models: Sequence[Model]) -> GroupCounts:
     """The counts of the whole table as one group."""
     needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
-    if needs & (VALUE_TABLES | JOINT):
+    if needs & (VALUE_TABLES | JOINT | BACKGROUND):
         return Observation.of_whole(table).counts(needs)
     everyone = np.arange(table.n_persons, dtype=np.int32)
     spread = spread_of_person_parts(everyone, np.array([0, table.n_persons]), table.records_of_person)
@@ -110,6 +116,8 @@ def _explain(model: Model, counts: GroupCounts, table: Table) -> str:
     )
     if model.needs & JOINT:
         return f"{said} {_reach_together(model, counts, reached)}"
+    if model.needs & BACKGROUND:
+        return f"{said} {_reach_by_rules(model, counts, reached)}"
     if reached >= model.asked if model.higher_is_safer else reached <= model.asked:  # what else a model asks for
         return f"{said} are too few. Ask for a group of at most {table.n_records:,} records."
     leave_out = "allow persons to be left out (max_suppressed) or records of persons who have many (max_records)."
@@ -126,6 +134,74 @@ def _reach_together(model: Model, counts: GroupCounts, reached: float) -> str:
         return f"are proved to reach {reached:g}, and a longer search was given up. Ask for at most {reached:g}."
     caps = ", or cap the attributes that have few values" if hasattr(model, "caps") else ""
     return f"reach {reached:g}. Ask for at most {reached:g}{caps}."
+
+
+def _reach_by_rules(model: Model, counts: GroupCounts, reached: float) -> str:
+    """What rules that an adversary knows leave, and what to relax."""
+    below = getattr(model, "members_below", None)
+    n_below = 0 if below is None else int(below(counts).sum())
+    fewer = f"Ask for at most {reached:g}, reckon" if reached >= 2 else "Reckon"
+    return (
+        f"leave {n_below:,} persons fewer than {model.asked:g} values, the fewest {reached:g}, once the rules are "
+        f"known. {fewer} with fewer rules (a higher min-expectation, a lower max-len, or strike those that no "
+        f"adversary can know), or allow {n_below:,} persons or more to be left out (max_suppressed)."
+    )
+
+
+def refuse_excluded(table: Table, models: Sequence[Model]) -> None:
+    """Refuse a table with persons for whom rules leave too few values, whoever they are grouped with.
+
+    Says how many they are, which rules exclude the others, by their place in the list of rules, and what to relax.
+    """
+    if table.adversary is None:
+        return
+    told = []
+    for model in models:
+        if model.needs & BACKGROUND:
+            column = getattr(model, "column", None)
+            names = list(table.sensitive) if column is None else [column]
+            told += [_excluded(table, table.adversary, model, name) for name in names if name in table.sensitive]
+    problems = [problem for problem in told if problem is not None]
+    if problems:
+        raise CannotSatisfyError("\n".join(problems))
+
+
+def _excluded(table: Table, adversary: Adversary, model: Model, column: str) -> str | None:
+    """Why persons are left with fewer values of an attribute than a model asks for, or None."""
+    type_of_person, allowed = adversary.types_of_person[column]
+    n_left = allowed.sum(axis=1)[type_of_person]
+    is_below = n_left < model.asked
+    if not is_below.any():
+        return None
+    n_values, fewest = table.sensitive[column].n_codes, int(n_left.min())
+    said = f"{model.name} {model.asked:g} on '{column}' cannot be met by any grouping:"
+    if n_values < model.asked:
+        return f"{said} it has {n_values:,} values only. Ask for at most {fewest:,}."
+    theirs = pl.Series(is_below[table.person_of_record])
+    causes = _rules_about(adversary.rules, table.frame.filter(theirs), table.schema, column)
+    fewer = f"Ask for at most {fewest:,}, strike" if fewest >= 2 else "Strike"
+    return (
+        f"{said} {int(is_below.sum()):,} of {table.n_persons:,} persons can have fewer than {model.asked:g} of its "
+        f"{n_values:,} values once the rules are known, the fewest {fewest:,}. {causes} {fewer} rules that no "
+        "adversary can know, mine with a higher min-expectation or a lower max-len, or allow these persons to be left "
+        "out (max_suppressed)."
+    )
+
+
+def _rules_about(rules: Rules, records: pl.DataFrame, schema: Schema, column: str) -> str:
+    """Which rules exclude values for some persons, by their place in the list, counted from 1, and their columns."""
+    records = records.unique(subset=[*schema.quasi_names, *([schema.person] if schema.person else [])])
+    causes: list[int] = []
+    columns: list[str] = []
+    for place, rule in enumerate(rules, start=1):
+        if rule.never.column != column:
+            continue
+        if persons_satisfying(rule, records, schema).any():
+            causes.append(place)
+            columns += [item.column for item in rule.when if item.column not in columns]
+    shown = ", ".join(map(str, causes[:MOST_RULES_NAMED])) + (", ..." if len(causes) > MOST_RULES_NAMED else "")
+    named = ", ".join(f"'{name}'" for name in columns)
+    return f"The others are excluded by {len(causes):,} of {len(rules):,} rules, about {named}: numbers {shown}."
 
 
 def _within_reach(reached: float, higher_is_safer: bool) -> str:

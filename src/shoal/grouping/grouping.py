@@ -20,6 +20,8 @@ class Grouping:
 
     group_of_person: NDArray[np.int32]
     n_groups: int
+    notes: tuple[str, ...] = ()
+    """What the steward should know of how the groups were formed, in plain sentences."""
 
     def group_of_record(self, table: Table) -> NDArray[np.int32]:
         """The group of each record: that of its person."""

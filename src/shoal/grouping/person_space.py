@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels import points, trees
 from shoal.kernels.trees import SEVERAL, Orders, Persons, Segments
+from shoal.models.background import Background
 from shoal.models.joint import Items, join_lists
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import QuasiColumn, Table
@@ -38,6 +39,10 @@ class PersonSpace:
     """For each sensitive attribute, how many records and persons of the whole table have each value."""
     items: Items | None = None
     """The values of all sensitive attributes of each person, for models that look at them together."""
+    background: Background | None = None
+    """What an adversary's rules leave for each person, for models that reckon with them."""
+    key: NDArray[np.uint64] | None = None
+    """A random number a person, by which nodes are known again from tree to tree."""
 
     def in_order(self, order: NDArray[np.uint32]) -> PersonSpace:
         """The same persons numbered in another order; the sorted orders are left to the caller."""
@@ -53,7 +58,9 @@ class PersonSpace:
         if items is not None:
             start, item, _ = trees.gather_lists(items.start, items.item, items.item, order)
             items = items._replace(start=start, item=item)
-        return replace(self, persons=persons, pairs=pairs, items=items)
+        background = None if self.background is None else self.background.in_order(order)
+        key = None if self.key is None else self.key[order]
+        return replace(self, persons=persons, pairs=pairs, items=items, background=background, key=key)
 
     @property
     def n_persons(self) -> int:
@@ -74,6 +81,7 @@ def person_space(
     with_variance: bool = True,
     with_values: bool = True,
     with_items: bool = False,
+    with_background: bool = False,
     codes_as_numbers: bool = False,
 ) -> PersonSpace:
     """Lay out the persons of a table.
@@ -90,6 +98,8 @@ def person_space(
         Whether the sensitive values of persons are needed (models that count them).
     with_items
         Whether the values of all sensitive attributes together are needed (models that look at them jointly).
+    with_background
+        Whether it is needed which values an adversary's rules leave for each person.
     codes_as_numbers
         Take categories by the number of their code, and spread by standard deviation (Gal, Chen and Gangopadhyay).
 
@@ -145,6 +155,7 @@ def person_space(
         pairs=value_pairs,
         whole={name: _whole(value_pairs[name], column) for name, column in sensitive.items()},
         items=_items(table) if with_items else None,
+        background=table.background() if with_background else None,
     )
 
 

@@ -19,8 +19,9 @@ from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import PersonSpace
 from shoal.kernels import counting, trees
 from shoal.kernels.trees import Cuts, Orders, Segments
+from shoal.models.background import BackgroundCounts
 from shoal.models.contract import Model
-from shoal.models.counts import JOINT, SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.counts import BACKGROUND, JOINT, SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.joint import JointCounts, joint_counts
 from shoal.progress import Progress
 
@@ -229,7 +230,10 @@ class Tree:
         joint = None
         if self.space.items is not None:
             joint = joint_counts(start, laid_out, self.space.items, tuple(self.space.pairs))
-        return _group_counts(spread, values, joint)
+        background = None
+        if self.space.background is not None:
+            background = BackgroundCounts(start_of_group=start, who=laid_out, background=self.space.background)
+        return _group_counts(spread, values, joint, background)
 
     def _value_lists(
         self, name: str, lists: tuple[NDArray[np.int64], ...], pairs: tuple[NDArray[np.int64], ...]
@@ -280,6 +284,7 @@ def what_is_counted(models: Sequence[Model]) -> dict[str, bool]:
     return {
         "with_values": any(not model.needs <= SPREAD for model in models),
         "with_items": any(model.needs & JOINT for model in models),
+        "with_background": any(model.needs & BACKGROUND for model in models),
     }
 
 
@@ -300,10 +305,13 @@ def _side(cuts: Cuts, side: str) -> GroupCounts:
 
 
 def _group_counts(
-    spread: Sequence[NDArray[Any]], values: dict[str, ValueCounts], joint: JointCounts | None = None
+    spread: Sequence[NDArray[Any]],
+    values: dict[str, ValueCounts],
+    joint: JointCounts | None = None,
+    background: BackgroundCounts | None = None,
 ) -> GroupCounts:
     persons, records, squared, most, logs = spread
     return GroupCounts(
         persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
-        values=values, joint=joint,
+        values=values, joint=joint, background=background,
     )  # fmt: skip

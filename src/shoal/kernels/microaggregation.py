@@ -3,6 +3,9 @@
 Points that are grouped have whole numbers as coordinates, so that sums are exact and a mean does not depend on who left
 first. Of equal distances the point with the lowest number wins. The points that are in no group yet stand in a tree of
 boxes, which shrink as points leave, so that a search looks at few of them.
+
+A group may be asked to have the classes of the whole table: who joins it is then chosen by the composite distance of Li
+and Sarkar, alpha * length + (1 - alpha) * divergence of the group's classes with those of the newcomer.
 """
 
 from __future__ import annotations
@@ -12,8 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from shoal.kernels.spanning import divergence_of
+
 POINTS_A_LEAF = 8
 NOBODY = 2**62
+
+CANDIDATES = 16
+"""With classes to mix, the m points of a group are chosen among so many times m that are nearest."""
+
+ROUNDING = 1e-12
+"""By what share rounding may spoil the bound on how far a node reaches."""
 
 
 class Left(NamedTuple):
@@ -24,28 +35,44 @@ class Left(NamedTuple):
     place: np.ndarray  # the place of each number
     leaf: np.ndarray  # the leaf of each place
     start: np.ndarray  # the first place of each node
-    size: np.ndarray  # how many points each node has left; a leaf keeps them in front
+    size: np.ndarray  # how many points each leaf has left, which stand in front; of the first node, how many there are
     low: np.ndarray  # the box of each node: its lowest corner
     high: np.ndarray  # and its highest
-    first: np.ndarray  # the lowest number that each node has left
+    first: np.ndarray  # the lowest number that each node has left, or NOBODY
+    centre: np.ndarray  # the mean of all points
+    square: np.ndarray  # by place: the squared distance from the centre
+    reach: np.ndarray  # the largest of those that each node has left
+
+
+class Mixing(NamedTuple):
+    """How much the classes of a group count beside distances, and who has which classes."""
+
+    alpha: float  # the weight of the length; with 1 classes do not count
+    a_unit: float  # what one step of the points' grid is in length
+    kind: np.ndarray  # of each point
+    classes: np.ndarray  # (kinds, classes): how many records of each class a point of the kind has
+    whole: np.ndarray  # the share of each class in the whole table
 
 
 @njit(cache=True, nogil=True)
 def _fit_box(left, node, n_inner):
-    """Recount the box and the lowest number of a node from its children, or from its points."""
+    """Recount the box, the lowest number and the reach of a node from its children, or from its points."""
     left.first[node] = NOBODY
+    left.reach[node] = -1.0
     left.low[node, :] = np.inf
     left.high[node, :] = -np.inf
     n_columns = left.point.shape[1]
     if node < n_inner:
         for child in (2 * node + 1, 2 * node + 2):
             left.first[node] = min(left.first[node], left.first[child])
+            left.reach[node] = max(left.reach[node], left.reach[child])
             for j in range(n_columns):
                 left.low[node, j] = min(left.low[node, j], left.low[child, j])
                 left.high[node, j] = max(left.high[node, j], left.high[child, j])
     else:
         for place in range(left.start[node], left.start[node] + left.size[node]):
             left.first[node] = min(left.first[node], left.number[place])
+            left.reach[node] = max(left.reach[node], left.square[place])
             for j in range(n_columns):
                 left.low[node, j] = min(left.low[node, j], left.point[place, j])
                 left.high[node, j] = max(left.high[node, j], left.point[place, j])
@@ -84,18 +111,36 @@ def all_points(points):
     place = np.empty(n, np.int64)
     point = np.empty_like(points)
     leaf = np.empty(n, np.int64)
+    centre = np.zeros(n_columns)
     for at in range(n):
         place[number[at]] = at
         point[at] = points[number[at]]
+        centre += point[at] / n
+    square = np.empty(n)
+    for at in range(n):
+        square[at] = ((point[at] - centre) ** 2).sum()
     left = Left(
         point, number, place, leaf, start, size,
         np.empty((n_nodes, n_columns)), np.empty((n_nodes, n_columns)), np.empty(n_nodes, np.int64),
+        centre, square, np.empty(n_nodes),
     )  # fmt: skip
     for node in range(n_nodes - 1, -1, -1):
         if node >= n_inner:
             leaf[start[node] : start[node] + size[node]] = node
         _fit_box(left, node, n_inner)
     return left
+
+
+@njit(cache=True, nogil=True)
+def _holds_up(left, node, place):
+    """Whether a node would be smaller without the point at a place: in its box, its lowest number or its reach."""
+    if left.first[node] == left.number[place] or left.reach[node] == left.square[place]:
+        return True
+    for j in range(left.point.shape[1]):
+        value = left.point[place, j]
+        if value == left.low[node, j] or value == left.high[node, j]:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -108,14 +153,17 @@ def remove(left, number):
     other = left.number[last]
     for j in range(left.point.shape[1]):
         left.point[place, j], left.point[last, j] = left.point[last, j], left.point[place, j]
+    left.square[place], left.square[last] = left.square[last], left.square[place]
     left.number[place], left.number[last] = other, number
     left.place[other], left.place[number] = place, last
     left.size[node] -= 1
-    _fit_box(left, node, n_inner)
-    while node > 0:
-        node = (node - 1) // 2
-        left.size[node] -= 1
+    if node > 0:
+        left.size[0] -= 1
+    while _holds_up(left, node, last):
         _fit_box(left, node, n_inner)
+        if node == 0:
+            break
+        node = (node - 1) // 2
 
 
 @njit(cache=True, nogil=True)
@@ -138,13 +186,26 @@ def _least(left, node, where):
 
 
 @njit(cache=True, nogil=True)
-def _most(left, node, where):
-    """No point of a node is farther than this."""
-    total = 0.0
+def _most(left, node, where, from_centre, own):
+    """No point of a node is farther than this.
+
+    The points lie in the node's box, and in the ball around the centre that its reach gives. With q = `from_centre`, of
+    square `own`, and y a point seen from the centre, (y - q)^2 is at most its value at the box's far corner. It is also
+    q^2 + y^2 - 2qy, and for any p >= 0, since y^2 is at most the reach r, at most q^2 + (1 + p) r + max (-2qy - p y^2)
+    over the box, column by column. The p at which the ball alone is touched is a good one.
+    """
+    to_corner, inside = 0.0, 0.0
+    reach = left.reach[node]
+    pull = np.sqrt(own / reach) if reach > 0.0 else 0.0
     for j in range(len(where)):
-        away = max(where[j] - left.low[node, j], left.high[node, j] - where[j])
-        total += away * away
-    return total
+        low, high = left.low[node, j], left.high[node, j]
+        away = max(where[j] - low, high - where[j])
+        to_corner += away * away
+        at = -from_centre[j] / pull if pull > 0.0 else 0.0
+        at = min(max(at, low - left.centre[j]), high - left.centre[j])
+        inside -= at * (2.0 * from_centre[j] + pull * at)
+    in_ball = own + (1.0 + pull) * reach + inside
+    return min(to_corner, in_ball + ROUNDING * (1.0 + own + reach))
 
 
 @njit(cache=True, nogil=True)
@@ -162,14 +223,14 @@ def nearest(left, where, distances, numbers):
             continue
         if node < n_inner:
             one, two = 2 * node + 1, 2 * node + 2
-            bound_one = _least(left, one, where) if left.size[one] else np.inf
-            bound_two = _least(left, two, where) if left.size[two] else np.inf
+            bound_one = _least(left, one, where) if left.first[one] != NOBODY else np.inf
+            bound_two = _least(left, two, where) if left.first[two] != NOBODY else np.inf
             if _before(bound_one, left.first[one], bound_two, left.first[two]):
                 one, two, bound_one, bound_two = two, one, bound_two, bound_one
-            if left.size[one]:
+            if left.first[one] != NOBODY:
                 nodes[depth], bounds[depth] = one, bound_one
                 depth += 1
-            if left.size[two]:
+            if left.first[two] != NOBODY:
                 nodes[depth], bounds[depth] = two, bound_two
                 depth += 1
             continue
@@ -197,6 +258,8 @@ def farthest(left, where):
     """The point that is left and farthest; of equally far ones that of the lowest number."""
     n_inner = len(left.size) // 2
     best, best_number = -1.0, NOBODY
+    from_centre = where - left.centre
+    own = (from_centre**2).sum()
     nodes, bounds = np.empty(128, np.int64), np.empty(128, np.float64)
     nodes[0], bounds[0] = 0, np.inf
     depth = 1
@@ -207,14 +270,14 @@ def farthest(left, where):
             continue
         if node < n_inner:
             one, two = 2 * node + 1, 2 * node + 2
-            bound_one = _most(left, one, where) if left.size[one] else -1.0
-            bound_two = _most(left, two, where) if left.size[two] else -1.0
+            bound_one = _most(left, one, where, from_centre, own) if left.first[one] != NOBODY else -1.0
+            bound_two = _most(left, two, where, from_centre, own) if left.first[two] != NOBODY else -1.0
             if _before(-bound_one, left.first[one], -bound_two, left.first[two]):
                 one, two, bound_one, bound_two = two, one, bound_two, bound_one
-            if left.size[one]:
+            if left.first[one] != NOBODY:
                 nodes[depth], bounds[depth] = one, bound_one
                 depth += 1
-            if left.size[two]:
+            if left.first[two] != NOBODY:
                 nodes[depth], bounds[depth] = two, bound_two
                 depth += 1
             continue
@@ -262,15 +325,55 @@ def count_closer(points, records_of_point, where, own, same):
 
 
 @njit(cache=True, nogil=True)
-def _take(left, points, sums, around, m, group, group_of_point):
-    """Put the m points nearest to a point, itself among them, in a group."""
-    distances, numbers = np.empty(m), np.empty(m, np.int64)
-    found = nearest(left, points[around], distances, numbers)
-    for number in numbers[:found]:
+def _choose(left, points, around, mixing, members):
+    """Take out of the tree a point and those that join it, as many as `members` holds; gives how many there are.
+
+    With alpha = 1 the nearest join. Else, of the CANDIDATES * m nearest, always the one that has the smallest composite
+    distance from the point, given the classes of those who have joined already; of equals the nearest.
+    """
+    m = len(members)
+    wanted = m if mixing.alpha == 1.0 else CANDIDATES * m
+    distances, numbers = np.empty(wanted), np.empty(wanted, np.int64)
+    n_found = nearest(left, points[around], distances, numbers)
+    if mixing.alpha < 1.0:
+        _mixed_first(distances[:n_found], numbers[:n_found], m, mixing)
+    n_found = min(n_found, m)
+    for at in range(n_found):
+        members[at] = numbers[at]
+        remove(left, numbers[at])
+    return n_found
+
+
+@njit(cache=True, nogil=True)
+def _mixed_first(distances, numbers, m, mixing):
+    """Move to the front, behind the first of some points, the m - 1 that join it by composite distance."""
+    n_classes = len(mixing.whole)
+    classes, together = np.zeros(n_classes, np.int64), np.empty(n_classes, np.int64)
+    for joined in range(1, min(m, len(numbers))):
+        classes += mixing.classes[mixing.kind[numbers[joined - 1]]]
+        best, best_at = np.inf, joined
+        for at in range(joined, len(numbers)):
+            together[:] = classes
+            together += mixing.classes[mixing.kind[numbers[at]]]
+            length = np.sqrt(distances[at]) * mixing.a_unit
+            composite = mixing.alpha * length + (1.0 - mixing.alpha) * divergence_of(together, mixing.whole)
+            if composite < best:
+                best, best_at = composite, at
+        distance, number = distances[best_at], numbers[best_at]
+        for at in range(best_at, joined, -1):  # the others stay nearest first
+            distances[at], numbers[at] = distances[at - 1], numbers[at - 1]
+        distances[joined], numbers[joined] = distance, number
+
+
+@njit(cache=True, nogil=True)
+def _take(left, points, sums, around, m, mixing, group, group_of_point):
+    """Put m points in a group: one, and those that join it."""
+    members = np.empty(m, np.int64)
+    found = _choose(left, points, around, mixing, members)
+    for number in members[:found]:
         group_of_point[number] = group
         for j in range(points.shape[1]):
             sums[j] -= points[number, j]
-        remove(left, number)
 
 
 @njit(cache=True, nogil=True)
@@ -344,12 +447,13 @@ def _farthest_from_mean(left, mean, moved, slack, keys, spots, size, start, next
 
 
 @njit(cache=True, nogil=True)
-def fixed_size(points, m):
+def fixed_size(points, m, mixing):
     """MDAV: the group of each point, and how many groups there are; all but the last have m points, that m to 2m - 1.
 
     While 3m points are left: the one farthest from the mean of all that are left, with the m - 1 nearest to it, is a
     group; the one farthest from it, with the m - 1 nearest to that, another. Of 2m or more the one farthest from the
-    mean takes m; what is left is the last group. Points that are equal should stand together.
+    mean takes m; what is left is the last group. With classes to mix, those join that have the smallest composite
+    distance, one by one. Points that are equal should stand together.
     """
     n = len(points)
     group_of_point = np.full(n, -1, np.int32)
@@ -374,12 +478,12 @@ def fixed_size(points, m):
         )
         takes_two = left.size[0] >= 3 * m
         other = farthest(left, points[one]) if takes_two else one
-        _take(left, points, sums, one, m, n_groups, group_of_point)
+        _take(left, points, sums, one, m, mixing, n_groups, group_of_point)
         n_groups += 1
         if takes_two:
-            if group_of_point[other] >= 0:  # all that are left lie on one spot
-                other = left.first[0]
-            _take(left, points, sums, other, m, n_groups, group_of_point)
+            if group_of_point[other] >= 0:  # it has joined the first
+                other = farthest(left, points[one])
+            _take(left, points, sums, other, m, mixing, n_groups, group_of_point)
             n_groups += 1
     group_of_point[group_of_point < 0] = n_groups
     return group_of_point, n_groups + 1
@@ -397,12 +501,24 @@ def _nearest_to_members(left, points, members, distances, numbers):
 
 
 @njit(cache=True, nogil=True)
-def variable_size(points, m, gamma):
+def _raises_divergence(members, number, mixing):
+    """Whether the classes of a group are farther from those of the table with one more point."""
+    classes = np.zeros(len(mixing.whole), np.int64)
+    for member in members:
+        classes += mixing.classes[mixing.kind[member]]
+    before = divergence_of(classes, mixing.whole)
+    classes += mixing.classes[mixing.kind[number]]
+    return divergence_of(classes, mixing.whole) > before
+
+
+@njit(cache=True, nogil=True)
+def variable_size(points, m, gamma, mixing):
     """V-MDAV: the group of each point, and how many groups there are.
 
     The point farthest from the mean of all points, with the m - 1 nearest to it, is a group, which takes up to m - 1
     more: always the nearest to one of its members, as long as it is gamma times nearer to the group than to any point
-    that is left. Fewer than m points that are left over go to the group with the nearest mean.
+    that is left and, with classes to mix, does not raise the divergence of the group. Fewer than m points that are left
+    over go to the group with the nearest mean.
     """
     n, n_columns = points.shape
     group_of_point = np.full(n, -1, np.int32)
@@ -422,15 +538,15 @@ def variable_size(points, m, gamma):
             break
         if group_of_point[seed] >= 0:
             continue
-        size = nearest(left, points[seed], np.empty(m), members[:m])
-        for number in members[:size]:
-            remove(left, number)
+        size = _choose(left, points, seed, mixing, members[:m])
         while left.size[0] and size < 2 * m - 1:
             inside, number = _nearest_to_members(left, points, members[:size], distances, numbers)
             if nearest(left, points[number], distances, numbers) == 2:
                 at = 1 if numbers[0] == number else 0
                 if inside >= gamma * gamma * distances[at]:
                     break
+            if mixing.alpha < 1.0 and _raises_divergence(members[:size], number, mixing):
+                break
             members[size] = number
             size += 1
             remove(left, number)

@@ -304,6 +304,35 @@ def sweep_all_cuts(orders, segments, nodes, persons, n_categories, mass_scale, l
 
 
 @njit(cache=True, nogil=True)
+def keep_to_limits(cuts, limits):
+    """Whether both sides of each cut keep to the limits, in whole numbers as in the sweep."""
+    keeps = np.zeros(len(cuts.node), np.bool_)
+    for cut in range(len(keeps)):
+        left, right = cuts.left_records[cut], cuts.right_records[cut]
+        keeps[cut] = (
+            cuts.left_persons[cut] >= limits.least_persons
+            and cuts.right_persons[cut] >= limits.least_persons
+            and left >= limits.least_records
+            and right >= limits.least_records
+            and cuts.left_squared[cut] * limits.squares_of <= limits.squares * left * left
+            and cuts.right_squared[cut] * limits.squares_of <= limits.squares * right * right
+            and cuts.left_most[cut] * limits.share_of <= limits.share * left
+            and cuts.right_most[cut] * limits.share_of <= limits.share * right
+        )
+    return keeps
+
+
+@njit(cache=True, nogil=True)
+def sums_of_keys(person_at, start, end, key_of_person):
+    """The sum, modulo 2^64, of the keys of the persons of each node: the same persons give the same sum."""
+    sums = np.zeros(len(start), np.uint64)
+    for node in range(len(start)):
+        for at in range(start[node], end[node]):
+            sums[node] += key_of_person[person_at[at]]
+    return sums
+
+
+@njit(cache=True, nogil=True)
 def _variance(here, persons, records, j, grid):
     """The variance over the records of a node of numeric attribute j, scaled to [0, 1] over the whole table."""
     total = 0.0

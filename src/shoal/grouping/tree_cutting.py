@@ -1,0 +1,112 @@
+"""What the methods that span a tree share: how many persons a group has, and cutting while every model holds."""
+
+from __future__ import annotations
+
+import heapq
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import CannotSatisfyError, ParameterError, ShoalWarning
+from shoal.grouping.grouping import Grouping
+from shoal.grouping.judging import Judge
+from shoal.kernels import cutting
+from shoal.models.contract import Model
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.person_k_anonymity import PersonKAnonymity
+from shoal.table.table import Table
+
+FEWEST_PERSONS = 3
+"""Persons in a group where neither the method nor a model says how many."""
+
+MOST_EDGES_ASKED = 64
+"""About so many edges at most the models are asked at a time."""
+
+Edges = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
+
+
+def check_whole(value: object, name: str, meaning: str, *, least: int) -> None:
+    """Refuse a parameter that is neither None nor a whole number of at least `least`."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+        raise ParameterError(f"{name} must be a whole number of at least {least}: {meaning}.")
+
+
+def fewest_persons(m: int | None, models: Sequence[Model]) -> int:
+    """m as given, or the larger of k and person-k asked for, else 3."""
+    asked = [model.k for model in models if isinstance(model, KAnonymity | PersonKAnonymity)]
+    return m if m is not None else max(asked, default=FEWEST_PERSONS)
+
+
+def models_to_ask(models: Sequence[Model], m: int) -> list[Model]:
+    """The models that groups of m persons do not meet in any case."""
+    return [model for model in models if not (isinstance(model, KAnonymity | PersonKAnonymity) and model.k <= m)]
+
+
+def refuse_too_few(table: Table, m: int) -> None:
+    """Refuse a table that has too few persons for two groups."""
+    n_persons = table.n_persons
+    if n_persons < 2 * m:
+        smaller = f"Ask for at most {n_persons // 2:,} persons a group, or choose" if n_persons >= 2 else "Choose"
+        raise CannotSatisfyError(
+            f"{n_persons:,} persons are too few for groups of at least {m:,}: a tree that is cut needs {2 * m:,}. "
+            f"{smaller} the method balance-tree."
+        )
+
+
+def cut_tree(
+    edges: Edges, counts: NDArray[np.int64], whole: NDArray[np.float64], m: int, judge: Judge, *, longest: bool
+) -> NDArray[np.int32]:
+    """Cut the best removable edge until none is left; the component of each person.
+
+    An edge is removable if it has a length, both sides have m persons and meet every model. The best edge has the
+    smallest divergence/length ratio, or is the longest. Too few persons on a side stay too few; a side that breaks a
+    model is asked about again once something else was cut off it.
+    """
+    state = cutting.start_cutting(*edges, np.ascontiguousarray(counts), whole, m)
+    if not judge.models:
+        cutting.cut_all(state, m, longest)
+        return cutting.component_of_vertices(state)
+    waiting: list[tuple[float, int, int, int]] = []
+    fresh = [0]
+    while True:
+        for component in fresh:
+            best = _best_that_holds(state, component, m, judge, longest=longest)
+            if best is not None:
+                place, merit = best
+                heapq.heappush(waiting, (merit, int(state.number[place]), place, component))
+        if not waiting:
+            return cutting.component_of_vertices(state)
+        _, _, place, component = heapq.heappop(waiting)
+        fresh = [component, int(cutting.cut_edge(state, component, place))]
+
+
+def _best_that_holds(
+    state: cutting.Cutting, component: int, m: int, judge: Judge, *, longest: bool
+) -> tuple[int, float] | None:
+    """The best edge of a component whose two sides meet every model; those that fail are marked on the way."""
+    portion = 1
+    while True:
+        places, merits = cutting.best_edges(state, component, m, longest, portion)
+        if not len(places):
+            return None
+        holds = judge.holds(*cutting.vertices_of_sides(state, component, places)).reshape(-1, 2)
+        for place, merit, (below, above) in zip(places, merits, holds, strict=True):
+            if below and above:
+                return int(place), float(merit)
+            state.fails_below[place] |= not below
+            state.fails_above[place] |= not above
+        portion = min(4 * portion, MOST_EDGES_ASKED)
+
+
+def grouping_of(
+    component_of_person: NDArray[np.int32], *, warned: Sequence[str] = (), notes: Sequence[str] = ()
+) -> Grouping:
+    """The grouping, its groups numbered in the order of their first persons; says what there is to warn of."""
+    for warning in warned:
+        warnings.warn(warning, ShoalWarning, stacklevel=4)  # at whoever called protect
+    _, first, component = np.unique(component_of_person, return_index=True, return_inverse=True)
+    number = np.empty(len(first), np.int32)
+    number[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    return Grouping(number[component.reshape(-1)], len(first), (*warned, *notes))
