@@ -1,4 +1,4 @@
-# What you can ask for:  make demo | test | lint | bench | docs | studies | lock | clean
+# What you can ask for:  make demo | test | lint | bench | bench-peers | docs | studies | lock | clean
 # Each makes .venv by itself (with uv where it is installed, else with pip) and needs Python 3.11 or newer.
 # Arguments for pytest go in ARGS:  make test ARGS="tests/models -k balance"
 
@@ -6,6 +6,8 @@ SHELL := /bin/sh
 VENV  := .venv
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
+PEERS := .venv-peers
+PEERS_READY := $(PEERS)/.ready
 JOBS  ?= logical
 ARGS  ?=
 
@@ -14,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-compiled test-plain lint bench docs studies lock clean
+.PHONY: help demo test test-compiled test-plain lint bench bench-peers docs studies lock clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -38,12 +40,18 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m pytest benchmarks --benchmark-enable -s $(ARGS)
 
+# shoal beside other libraries, which live in an environment of their own: they pin other versions of pandas and polars.
+bench-peers: $(READY) $(PEERS_READY)
+	$(BIN)/python -m benchmarks.peers.compare --peers-python $(PEERS)/bin/python $(ARGS)
+
 docs: $(READY)
 	$(BIN)/mkdocs build --strict --clean
 
 # The papers' tables on public data, where the folder that SHOAL_DATA names has it; prints what is missing.
 studies: $(READY)
 	$(BIN)/python -m studies.joint
+	$(BIN)/python -m studies.inject
+	$(BIN)/python -m studies.mrpp
 
 # Newest versions that fit pyproject.toml. The only target that asks for uv.
 lock:
@@ -51,7 +59,7 @@ lock:
 	    --custom-compile-command "make lock" --no-emit-index-url --no-emit-find-links --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks src/*.egg-info
+	rm -rf $(VENV) $(PEERS) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks src/*.egg-info
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The first Python of at least 3.11 on the path.
@@ -83,4 +91,17 @@ $(READY): requirements.lock pyproject.toml
 	echo "Installing into $(VENV) what requirements.lock names"; \
 	$$install --require-hashes -r requirements.lock; \
 	$$install --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(PEERS_READY): benchmarks/peers/requirements.txt | $(READY)
+	@set -e; \
+	rm -rf $(PEERS); \
+	echo "Installing into $(PEERS) what benchmarks/peers/requirements.txt names"; \
+	if command -v uv >/dev/null 2>&1; then \
+	    uv venv --quiet --python $(BIN)/python $(PEERS); \
+	    uv pip install --quiet --python $(PEERS)/bin/python -r benchmarks/peers/requirements.txt; \
+	else \
+	    $(BIN)/python -m venv $(PEERS); \
+	    $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt; \
+	fi
 	@touch $@

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
         ShoalError,
         ShoalWarning,
     )
+    from shoal.mining.knowledge import Knowledge
+    from shoal.mining.mine import mine
+    from shoal.mining.rules import Item, Rule, Rules
     from shoal.models import (
         AlphaKAnonymity,
         BetaLikeness,
@@ -28,24 +31,30 @@ if TYPE_CHECKING:
         JointDiversity,
         KAnonymity,
         LDiversity,
+        MatchingDiversity,
         PersonKAnonymity,
         RecordRisk,
         TCloseness,
     )
-    from shoal.pipeline import assess, attack, protect, verify
+    from shoal.pipeline import assess, attack, attack_background, protect, verify
     from shoal.reading import CsvOptions, Join, read_files
     from shoal.table.hierarchy import Hierarchy
     from shoal.table.schema import Date, Nominal, Number, Ordered, Schema
+    from shoal.tuning import Target, compare, tune
 
 _HOME = {
-    **dict.fromkeys(("assess", "attack", "protect", "verify"), "shoal.pipeline"),
+    **dict.fromkeys(("assess", "attack", "attack_background", "protect", "verify"), "shoal.pipeline"),
     **dict.fromkeys(("Schema", "Number", "Nominal", "Ordered", "Date"), "shoal.table.schema"),
     "Hierarchy": "shoal.table.hierarchy",
+    "mine": "shoal.mining.mine",
+    "Knowledge": "shoal.mining.knowledge",
+    **dict.fromkeys(("Item", "Rule", "Rules"), "shoal.mining.rules"),
+    **dict.fromkeys(("Target", "compare", "tune"), "shoal.tuning"),
     **dict.fromkeys(("read_files", "CsvOptions", "Join"), "shoal.reading"),
     **dict.fromkeys(
         ("GBalance", "HAffiliation", "RecordRisk", "EntropyBalance", "KAnonymity", "PersonKAnonymity", "LDiversity",
          "TCloseness", "AlphaKAnonymity", "BetaLikeness", "DeltaDisclosure",
-         "JointDiversity", "ExponentialL"), "shoal.models",
+         "JointDiversity", "ExponentialL", "MatchingDiversity"), "shoal.models",
     ),
     **dict.fromkeys(
         ("ShoalError", "InputError", "SchemaError", "ParameterError", "PolicyError", "OutputError",
@@ -67,10 +76,13 @@ __all__ = [
     "HAffiliation",
     "Hierarchy",
     "InputError",
+    "Item",
     "Join",
     "JointDiversity",
     "KAnonymity",
+    "Knowledge",
     "LDiversity",
+    "MatchingDiversity",
     "Nominal",
     "Number",
     "Ordered",
@@ -80,15 +92,22 @@ __all__ = [
     "PolicyError",
     "PrivacyNotMetError",
     "RecordRisk",
+    "Rule",
+    "Rules",
     "Schema",
     "SchemaError",
     "ShoalError",
     "ShoalWarning",
     "TCloseness",
+    "Target",
     "assess",
     "attack",
+    "attack_background",
+    "compare",
+    "mine",
     "protect",
     "read_files",
+    "tune",
     "verify",
 ]
 

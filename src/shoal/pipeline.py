@@ -12,20 +12,29 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.attacking.background import BackgroundResult
+from shoal.attacking.background import attack_background as attack_on_background
 from shoal.attacking.elimination import EliminationResult, attack_elimination
 from shoal.errors import InputError, ParameterError, PrivacyNotMetError, SchemaError, ShoalWarning, did_you_mean
 from shoal.grouping import METHODS, Method
 from shoal.grouping.budget import within_budget
-from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
+from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refuse_unfit
+from shoal.grouping.grouping import Grouping
 from shoal.masking import MASKS
 from shoal.masking.anatomize import linked_values
 from shoal.masking.publish import Mask, publish
 from shoal.masking.secrecy import secret_order
-from shoal.measuring.look import look_at_release, look_at_table
+from shoal.measuring.aggregates import aggregate_error_of, checked_kinds, refuse_no_numbers
+from shoal.measuring.associations import Mining, association_error_of, refuse_no_rules
+from shoal.measuring.look import counts_facing, look_at_release, look_at_table
 from shoal.measuring.queries import query_error_of
-from shoal.measuring.risk import measure_risk
+from shoal.measuring.risk import Risk, measure_risk
+from shoal.measuring.spread import SPREAD_NEEDS, RiskSpread, spread_of_risk
 from shoal.measuring.statistics import Linkage, linkage_of
 from shoal.measuring.utility import measure_utility
+from shoal.mining.facing import face
+from shoal.mining.knowledge import Knowledge
+from shoal.mining.rules import Rules
 from shoal.models.contract import Model
 from shoal.models.counts import JOINT
 from shoal.models.verdict import Verdict
@@ -42,7 +51,14 @@ NEARLY_IDENTIFIES = 0.5
 """A kept column is warned about where more than this share of persons has a value of it for themselves."""
 
 
-def assess(frame: Any, schema: Schema, models: Sequence[Model] = (), *, line_of: LineOf | None = None) -> Assessment:
+def assess(
+    frame: Any,
+    schema: Schema,
+    models: Sequence[Model] = (),
+    *,
+    knowledge: Knowledge | None = None,
+    line_of: LineOf | None = None,
+) -> Assessment:
     """The risk of a table as it is: records with equal quasi-identifiers form a group.
 
     With models, the verdict says which of them the table meets already. Nothing is refused for failing a model.
@@ -50,7 +66,9 @@ def assess(frame: Any, schema: Schema, models: Sequence[Model] = (), *, line_of:
     started = time.perf_counter()
     _check(schema, models)
     table = Table.from_frame(frame, schema, line_of=line_of)
-    risk, verdict = look_at_table(table.frame, schema, models)
+    table, models = face(table, models, knowledge, is_linked=True)
+    known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
+    risk, verdict = look_at_table(table.frame, schema, models, known=known)
     return Assessment(risk, verdict, time.perf_counter() - started, table.notes)
 
 
@@ -67,7 +85,10 @@ def protect(
     progress: Progress = silent,
     measure_input: bool = True,
     queries: int = 0,
+    query_kinds: Sequence[str] = ("count",),
+    associations: int = 0,
     max_linkage: float | None = None,
+    knowledge: Knowledge | None = None,
     line_of: LineOf | None = None,
     **options: Any,
 ) -> Release:
@@ -87,10 +108,18 @@ def protect(
     measure_input
         Whether to measure the risk of the input too.
     queries
-        How many random COUNT queries to answer on the release, for `release.query_error`.
+        How many random queries of each kind to answer on the release: COUNT for `release.query_error`, the others for
+        `release.aggregate_error`.
+    query_kinds
+        Of "count", "sum", "average", "min" and "max"; the last four ask for numeric attributes.
+    associations
+        Mine association rules of up to this many quasi-identifiers, for `release.association_error`.
     max_linkage
         For the mask perturb: the largest share of persons whose masked numbers may be closest or second closest to
         their own original ones. Nothing is released where more are.
+    knowledge
+        What an adversary is taken to know, for models that reckon with it and bring no rules of their own: how rules
+        are mined, which are struck out, and what is known besides.
 
     Raises
     ------
@@ -104,24 +133,30 @@ def protect(
     The verdict is recounted from the table as it will be published, not believed from the grouping.
     """
     started = time.perf_counter()
-    chosen_method, chosen_mask = _choose(method, mask, options)
+    chosen_method, chosen_mask = choose(method, mask, options)
     _check(schema, models)
     _refuse_visible(chosen_mask, models)
-    if max_linkage is not None and getattr(chosen_mask, "shows_groups", True):
-        raise ParameterError("max_linkage goes with the mask perturb: other masks show groups, which models judge.")
-    if queries and not getattr(chosen_mask, "shows_groups", True):
-        raise ParameterError("Queries are answered by what groups show, and the mask perturb shows none.")
+    _refuse_max_linkage(max_linkage, chosen_mask)
+    kinds_asked = checked_kinds(query_kinds)
+    if isinstance(associations, bool) or not isinstance(associations, int) or associations < 0:
+        raise ParameterError("associations must be a whole number: how many quasi-identifiers a rule may combine.")
     if not models:
         raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
-    seed = secrets.randbits(128) if seed is None else _checked_seed(seed)
+    seed = checked_seed(seed)
     progress("reading", 0.0)
     table = Table.from_frame(frame, schema, line_of=line_of)
+    table, models = face(table, models, knowledge, is_linked=getattr(chosen_mask, "links_values", True))
     refuse_unfit(table, models)
-    before = measure_risk(Observation.of_frame(table.frame, schema)) if measure_input else None
+    if queries:
+        refuse_no_numbers(table, kinds_asked)
+    if associations:
+        refuse_no_rules(table)
+    before, spread_before = _measured(table) if measure_input else (None, None)
     rng = np.random.default_rng(seed)
     table = within_budget(table, models, max_suppressed=max_suppressed, max_records=max_records, rng=rng)
+    refuse_excluded(table, models)
     refuse_impossible(table, models)
-    grouping = chosen_method.group(table, models, progress)
+    grouping = _grouped(chosen_method, table, models, progress, rng)
     progress("masking", 0.0)
     published = publish(table, grouping, chosen_mask, rng=rng)
     linkage = None
@@ -130,7 +165,9 @@ def protect(
         linkage = linkage_of(table, published)
         _refuse_linkage(linkage, max_linkage)
     progress("verifying", 0.0)
-    risk, verdict = look_at_release(published.frame, schema, models, tables=published.tables, linked=published.linked)
+    risk, verdict = look_at_release(
+        published.frame, schema, models, tables=published.tables, linked=published.linked, excluded=published.excluded
+    )
     if not verdict.holds:
         raise PrivacyNotMetError(_why_not(verdict))
     release = Release(
@@ -140,6 +177,7 @@ def protect(
         risk=risk,
         utility=measure_utility(table, grouping, exact_quasi=getattr(chosen_mask, "shows_identities", False)),
         before=before,
+        spread_before=spread_before,
         schema=schema,
         models=tuple(models),
         method=chosen_method,
@@ -148,12 +186,31 @@ def protect(
         max_records=max_records,
         seed=seed,
         seconds=time.perf_counter() - started,
-        notes=_notes(table),
+        notes=(*_notes(table), *grouping.notes),
         linkage=linkage,
+        max_linkage=max_linkage,
+        knowledge=knowledge,
     )
-    if not queries:
+    if queries:
+        release = _answer(release, queries, kinds_asked)
+    if not associations:
         return release
-    return replace(release, query_error=query_error_of(release, n=queries, seed=seed % 2**63))
+    return replace(release, association_error=association_error_of(release, mining=Mining(max_len=associations)))
+
+
+def _measured(table: Table) -> tuple[Risk, RiskSpread]:
+    """The risk of a table as it is, and how it is spread."""
+    seen = Observation.of_frame(table.frame, table.schema)
+    counts = seen.counts(SPREAD_NEEDS)
+    return measure_risk(seen, counts), spread_of_risk(seen, counts)
+
+
+def _answer(release: Release, n: int, kinds: Sequence[str]) -> Release:
+    """The release with the error of n random queries of each kind."""
+    seed = release.seed % 2**63
+    counted = query_error_of(release, n=n, seed=seed) if "count" in kinds else None
+    others = {kind: aggregate_error_of(release, kind=kind, n=n, seed=seed) for kind in kinds if kind != "count"}
+    return replace(release, query_error=counted, aggregate_error=others)
 
 
 def attack(
@@ -194,6 +251,53 @@ def attack(
     return [attack_elimination(joint, e) for e in range(exclude + 1)]
 
 
+def attack_background(
+    frame: Any,
+    schema: Schema,
+    rules: Rules | None = None,
+    *,
+    l: int = 2,  # noqa: E741 - the paper's name
+    tables: Mapping[str, Any] | None = None,
+    linked: Any = None,
+    excluded: Any = None,
+) -> list[BackgroundResult]:
+    """Attack a published table: somebody who knows a person's group, and which values never go with whom.
+
+    Gives a result for each sensitive attribute: how many persons are left with fewer than l possible values.
+
+    Parameters
+    ----------
+    frame, tables
+        As in `verify`.
+    rules
+        What the adversary knows: rules that were mined from this table or from another, or stated. They are applied to
+        exact quasi-identifiers of an anatomized or permuted table with one record a person.
+    l
+        How many values should be left for everybody.
+    linked, excluded
+        What the steward keeps of the values that the release's own rules exclude, as in `verify`: for any release
+        that was made with matching diversity, where no rules are given.
+
+    Raises
+    ------
+    SchemaError
+        Where the tables do not show whom the rules are about.
+    """
+    _check(schema, [])
+    if not schema.sensitive:
+        raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
+    records, _ = to_polars(frame)
+    counts = counts_facing(
+        records,
+        schema,
+        rules,
+        tables={name: to_polars(table)[0] for name, table in (tables or {}).items()},
+        linked=None if linked is None else to_polars(linked)[0],
+        excluded=None if excluded is None else to_polars(excluded)[0],
+    )
+    return [attack_on_background(counts, column, l) for column in schema.sensitive]
+
+
 def verify(
     frame: Any,
     schema: Schema,
@@ -201,6 +305,7 @@ def verify(
     *,
     tables: Mapping[str, Any] | None = None,
     linked: Any = None,
+    excluded: Any = None,
 ) -> Assessment:
     """Recount a published table, from what it shows alone; the original is not needed.
 
@@ -214,6 +319,9 @@ def verify(
     linked
         What the steward keeps of a release that publishes attributes apart (steward/linked.parquet), for models that
         the published tables do not show.
+    excluded
+        What the steward keeps of the values that are excluded for each person (steward/excluded.parquet), for models
+        that reckon with an adversary's rules where quasi-identifiers are masked. Models bring the rules themselves.
     """
     started = time.perf_counter()
     _check(schema, models)
@@ -234,8 +342,27 @@ def verify(
     if not sensitive_tables:
         refuse_missing_persons(records, schema, lambda record: None)
     kept = None if linked is None else to_polars(linked)[0]
-    risk, verdict = look_at_release(records, schema, models, tables=sensitive_tables, linked=kept)
+    never = None if excluded is None else to_polars(excluded)[0]
+    risk, verdict = look_at_release(records, schema, models, tables=sensitive_tables, linked=kept, excluded=never)
     return Assessment(risk, verdict, time.perf_counter() - started)
+
+
+def _grouped(
+    method: Method, table: Table, models: Sequence[Model], progress: Progress, rng: np.random.Generator
+) -> Grouping:
+    """The groups that a method forms; one that draws takes its random numbers from the run's seed."""
+    drawn = {"rng": rng} if getattr(method, "draws", False) else {}
+    return method.group(table, models, progress, **drawn)
+
+
+def _refuse_max_linkage(max_linkage: object, mask: Mask) -> None:
+    """Refuse a limit on linkage that is no share, or that goes with a mask which shows groups."""
+    if max_linkage is None:
+        return
+    if not isinstance(max_linkage, int | float) or isinstance(max_linkage, bool) or not 0 <= max_linkage <= 1:
+        raise ParameterError("max_linkage must be a share from 0 to 1, such as 0.05.")
+    if getattr(mask, "shows_groups", True):
+        raise ParameterError("max_linkage goes with the mask perturb: other masks show groups, which models judge.")
 
 
 def _refuse_linkage(linkage: Linkage, max_linkage: float | None) -> None:
@@ -279,7 +406,7 @@ def _check(schema: object, models: object) -> None:
             raise ParameterError(f"A list of models is expected, but it holds a {type(model).__name__}.")
 
 
-def _choose(method: str | Method, mask: str | Mask, options: Mapping[str, Any]) -> tuple[Method, Mask]:
+def choose(method: str | Method, mask: str | Mask, options: Mapping[str, Any]) -> tuple[Method, Mask]:
     """The method and the mask, each made with its own options; an option that neither has is refused."""
     method_class = _named(method, METHODS, "method")
     mask_class = _named(mask, MASKS, "mask")
@@ -313,7 +440,10 @@ def _made(choice: Any, cls: type | None, options: Mapping[str, Any]) -> Any:
     return cls(**{name: value for name, value in options.items() if name in _options_of(cls)})
 
 
-def _checked_seed(seed: object) -> int:
+def checked_seed(seed: object) -> int:
+    """The seed that was given, or 128 random bits where none was."""
+    if seed is None:
+        return secrets.randbits(128)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**128:
         raise ParameterError("seed must be a whole number from 0 to 2^128 - 1.")
     return seed
@@ -322,6 +452,12 @@ def _checked_seed(seed: object) -> int:
 def _notes(table: Table) -> tuple[str, ...]:
     """What the steward should know beside the numbers; kept columns that nearly identify persons are warned about."""
     notes = list(table.notes)
+    if table.adversary is not None:
+        n_stated = sum(rule.source == "stated" for rule in table.adversary.rules)
+        notes.append(
+            f"An adversary is taken to know {len(table.adversary.rules):,} rules about sensitive values: "
+            f"{len(table.adversary.rules) - n_stated:,} mined from a table, {n_stated:,} stated."
+        )
     if table.suppressed_persons:
         notes.append(f"{table.suppressed_persons:,} persons were left out so that the others can be protected.")
     for name in table.schema.kept:

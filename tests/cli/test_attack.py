@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -61,6 +64,25 @@ def test_queries_are_answered_and_reported(shoal: Shoal) -> None:
     assert 0 <= error["all"] < 5
     without = shoal("protect", "clinics.csv", *COLUMNS, *MODELS, "-o", "out2", "--json").json
     assert "query_error" not in without
+
+
+def test_other_kinds_of_queries_and_association_rules_are_reported(shoal: Shoal) -> None:
+    asked = ("--queries", "50", "--query-kinds", "average, max", "--associations", "1", "--seed", "3")
+    answer = shoal("protect", "clinics.csv", *COLUMNS, *MODELS, *asked, "-o", "out", "--json").json
+    assert "query_error" not in answer
+    assert list(answer["aggregate_error"]) == ["average", "max"]
+    assert answer["aggregate_error"]["average"]["n_queries"] + answer["aggregate_error"]["average"]["n_empty"] == 50
+    assert answer["association_error"]["n_rules"] > 0
+    kept = json.loads(Path("out/steward/report.json").read_text(encoding="utf-8"))
+    assert kept["association_error"] == answer["association_error"]
+    assert kept["aggregate_error"] == answer["aggregate_error"]
+    told = shoal("protect", "clinics.csv", *COLUMNS, *MODELS, *asked, "-o", "again").out
+    assert "AVERAGE queries are off by" in told
+    assert f"Of {answer['association_error']['n_rules']} association rules" in told
+    refused = shoal("protect", "clinics.csv", *COLUMNS, *MODELS, "--queries", "5", "--query-kinds", "mode", "-o", "no")
+    assert refused.code == 2
+    assert "no kind of query 'mode'" in refused.err
+    assert not Path("no").exists()
 
 
 def test_a_release_without_sensitive_attributes_is_refused(shoal: Shoal) -> None:

@@ -52,7 +52,7 @@ def test_protect_gives_the_release_of_the_paper(shoal: Shoal) -> None:
     assert released.columns == ["name", "age", "gender", "zip", "disease"]
     assert set(released["age"]) == {"84-86", "78-85", "69-76"}
     assert not set(released["name"]) & {"Ashley", "Bob", "Charlie", "Diana", "Edward", "Fred", "Greg", "Harry"}
-    assert {path.name for path in Path("out").iterdir()} == {"release.csv", "codebook.json", "steward"}
+    assert {path.name for path in Path("out").iterdir()} == {"release.csv", "codebook.json", "summary.html", "steward"}
 
 
 def test_flags_and_policy_meet_in_one_policy(shoal: Shoal) -> None:

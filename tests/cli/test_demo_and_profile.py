@@ -37,6 +37,7 @@ def test_the_demo_shows_both_tables_and_may_be_run_again(shoal: Shoal, monkeypat
     for words in ["risk of 0.2", "the risk is 1.0", "Before", "After", "Charlie", "84-86", "69-76", "Nobody may own",
                   "May be handed out", "release.csv", "policy.toml"]:  # fmt: skip
         assert words in told.out
+    assert told.out.strip().endswith("The report, for a review board: shown/steward/report.html")
     assert shoal("demo", "-o", "shown", "--json").code == 0
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("years of work")

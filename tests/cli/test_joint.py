@@ -56,7 +56,7 @@ def test_protect_says_what_is_met_what_is_visible_and_which_files_leave(joint: S
     assert "codebook.json, release-disease.csv, release-treatment.csv, release.csv" in said
     assert "linked.parquet" in said.split("Stays with you")[1]
     assert sorted(path.name for path in Path("out").iterdir()) == [
-        "codebook.json", "release-disease.csv", "release-treatment.csv", "release.csv", "steward",
+        "codebook.json", "release-disease.csv", "release-treatment.csv", "release.csv", "steward", "summary.html",
     ]  # fmt: skip
     assert Path("out/release.csv").read_text().splitlines()[0] == "age,sex,group"
     assert Path("out/release-disease.csv").read_text().splitlines()[0] == "group,disease,count"

@@ -16,6 +16,7 @@ from shoal.errors import CannotSatisfyError
 from shoal.grouping import METHODS, BalanceTree, Mondrian
 from shoal.models import Model
 from shoal.table.schema import Nominal, Schema
+from tests.laws.spanned import is_refused
 from tests.naive.covering import Caps, Member, exponential_l, joint_diversity
 
 SENSITIVE = ("disease", "drug")
@@ -113,7 +114,8 @@ def test_every_group_needs_l_values_to_delete_it(
     table = data.draw(persons(most_records=most_records))
     model = shoal.JointDiversity(l=l, caps=caps)
     options = {} if quasi_as is None else {"quasi_as": quasi_as}
-    if is_unfit(table, model) or joint_diversity(table.members, naive_caps(model)) < l:
+    is_too_low = joint_diversity(table.members, naive_caps(model)) < l
+    if is_unfit(table, model) or is_too_low or is_refused(method, table.frame, table.schema, [model]):
         with pytest.raises((CannotSatisfyError, shoal.SchemaError)):
             shoal.protect(table.frame, table.schema, [model], method=method, mask=mask, **options)
         return
@@ -145,7 +147,7 @@ def test_every_group_needs_l_values_to_delete_it(
 def test_every_group_has_l_values_among_those_alike(mask: str, table: Persons, method: Any, l: int) -> None:  # noqa: E741
     model = shoal.ExponentialL(l=l)
     whole = [own[0][2:] for own in table.records_of_person]
-    if is_unfit(table, model) or exponential_l(whole) < l:
+    if is_unfit(table, model) or exponential_l(whole) < l or is_refused(method, table.frame, table.schema, [model]):
         with pytest.raises((CannotSatisfyError, shoal.SchemaError)):
             shoal.protect(table.frame, table.schema, [model], method=method, mask=mask)
         return

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal import Nominal, Ordered, Schema
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking.perturb import Perturb, noise_root
 from shoal.measuring.statistics import Moments, linkage_of, masked_of, moments, numbers_of, within_scatter
@@ -105,9 +105,10 @@ def test_centred_noise_leaves_every_group_mean_exact(seed: int, most_records: in
     assert masked.mean(axis=0) == pytest.approx(original.mean(axis=0), abs=1e-4)
 
 
-@pytest.mark.parametrize("noise", ["centred", "rescaled", "published"])
+@pytest.mark.parametrize("noise", ["centred", "rescaled", "published", "hybrid"])
 def test_the_records_of_a_person_share_one_draw(noise: str) -> None:
     table, grouping = example(most_records=5)
+    grouping = even_groups(table, 5) if noise == "hybrid" else grouping
     release = Perturb(noise=noise).publish(table, grouping)
     shown = release.frame.group_by("person").agg(pl.col(COLUMNS).n_unique())
     assert len(shown) == table.n_persons
@@ -123,6 +124,78 @@ def test_a_group_of_one_person_gets_no_noise_when_centred() -> None:
     alone = Grouping(np.arange(4, dtype=np.int32), 4)
     for noise in ("centred", "published", "rescaled"):
         assert masked_of(table, Perturb(noise=noise).publish(table, alone))[:, 0].tolist() == [1, 2, 9, 30]
+
+
+def in_groups(table: Table, grouping: Grouping, **options: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The records of each group, original and masked by hybrid noise."""
+    masked = masked_of(table, Perturb(noise="hybrid").publish(table, grouping, **options))
+    original, group = numbers_of(table), grouping.group_of_record(table)
+    return [(original[group == number], masked[group == number]) for number in range(grouping.n_groups)]
+
+
+def even_groups(table: Table, n_groups: int) -> Grouping:
+    """Neighbours in the first column together, groups of nearly the same size."""
+    return Grouping((np.arange(table.n_persons) * n_groups // table.n_persons).astype(np.int32), n_groups)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 1000), st.sampled_from([1, 3]), st.integers(1, 11))
+def test_hybrid_noise_keeps_means_and_covariances_of_every_group(seed: int, most_records: int, n_groups: int) -> None:
+    """45 persons in up to 11 groups: four persons are the fewest that three columns allow."""
+    table, _ = example(seed, most_records=most_records)
+    for original, masked in in_groups(table, even_groups(table, n_groups)):
+        assert masked.mean(axis=0) == pytest.approx(original.mean(axis=0), abs=1e-3)
+        before, after = np.cov(original, rowvar=False), np.cov(masked, rowvar=False)
+        scale = np.sqrt(np.outer(np.diag(before), np.diag(before)))
+        assert np.abs(after - before).max() < 1e-3 * scale.max()
+
+
+def test_hybrid_noise_keeps_means_and_covariances_of_the_table() -> None:
+    table, _ = example(3, most_records=4)
+    told = moments(table, Perturb(noise="hybrid").publish(table, even_groups(table, 6)))
+    assert told.mean_after == pytest.approx(told.mean_before, abs=1e-3)
+    assert told.covariance_after == pytest.approx(told.covariance_before, rel=1e-3)
+
+
+def test_hybrid_noise_moves_everybody_and_turns_every_way() -> None:
+    """Over many draws a person's masked values scatter around the mean of the group, not around their own."""
+    table, _ = example(5)
+    grouping = even_groups(table, 4)
+    draws = [in_groups(table, grouping, rng=np.random.default_rng(seed))[0] for seed in range(300)]
+    original = draws[0][0]
+    masked = np.array([one[1] for one in draws])
+    error = masked.std(axis=0, ddof=1) / np.sqrt(len(masked))
+    assert (np.abs(masked.mean(axis=0) - original.mean(axis=0)) / error).max() < 4.5
+    assert masked.std(axis=0).min() > 0.5 * original.std(axis=0).min()
+
+
+def test_hybrid_noise_is_refused_where_a_covariance_is_singular() -> None:
+    rng = np.random.default_rng(8)
+    x, y = rng.integers(0, 1000, (2, 40))
+    group = (np.arange(40) // 10).astype(np.int32)
+    flag = (rng.random(40) < 0.5).astype(int)
+    flag[group == 2] = 1
+    cases = {
+        "follows": ({"x": x, "y": y, "sum": x + y}, group, r"Of 4 groups 0 have .* \(3\), and in 4 others"),
+        "constant in one": ({"x": x, "flag": flag}, group, r"Of 4 groups 0 have .* \(2\), and in 1 others"),
+        "too few": ({"x": x, "y": y, "flag": flag}, np.arange(40) // 3, r"Of 14 groups 14 have no more persons"),
+    }
+    for columns, groups, message in cases.values():
+        table = Table.from_frame(pl.DataFrame(columns), Schema(quasi=[*columns]))
+        grouping = Grouping(groups.astype(np.int32), int(groups.max()) + 1)
+        with pytest.raises(CannotSatisfyError, match=message):
+            Perturb(noise="hybrid").publish(table, grouping)
+
+
+def test_a_column_that_is_the_same_for_all_is_no_obstacle_to_hybrid_noise() -> None:
+    rng = np.random.default_rng(8)
+    table = Table.from_frame(pl.DataFrame({"x": rng.integers(0, 99, 30), "one": [7] * 30}), Schema(quasi=["x", "one"]))
+    masked = masked_of(table, Perturb(noise="hybrid").publish(table, Grouping(np.zeros(30, np.int32), 1)))
+    assert (masked[:, 1] == 7).all()
+    assert (masked[:, 0] != numbers_of(table)[:, 0]).mean() > 0.9
+    all_the_same = Table.from_frame(pl.DataFrame({"one": [7] * 30}), Schema(quasi=["one"]))
+    release = Perturb(noise="hybrid").publish(all_the_same, Grouping(np.zeros(30, np.int32), 1))
+    assert (masked_of(all_the_same, release) == 7).all()
 
 
 def test_a_seed_repeats_the_noise_and_no_seed_does_not() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import shoal
 from shoal.demo.patients import made_up_patients
+from shoal.measuring.queries import Condition, estimated_on
 from shoal.publishing.read import read_published
 from shoal.publishing.release import Release
 from shoal.reading import CsvOptions
@@ -57,9 +58,20 @@ def test_the_gate_goes_with_this_mask_only(patients: pl.DataFrame) -> None:
         shoal.protect(patients, SCHEMA, MODELS, max_linkage=0.1)
 
 
-def test_queries_are_refused_before_the_work(patients: pl.DataFrame) -> None:
-    with pytest.raises(shoal.ParameterError, match="perturb shows none"):
-        perturbed(patients, queries=10)
+def test_queries_are_answered_from_the_perturbed_records(patients: pl.DataFrame) -> None:
+    release = perturbed(patients, queries=200, query_kinds=["count", "average"])
+    assert release.query_error is not None
+    assert release.query_error.all is not None
+    assert 0 < release.query_error.all < 1
+    assert 0 < release.aggregate_error["average"].all < 0.5  # type: ignore[operator]
+    shown = release.data.with_columns(pl.col("age").round())
+    older = (pl.col("age").is_between(50, 59)) & (pl.col("disease") == "E11.9")
+    code = release.table.sensitive["disease"].categories.to_list().index("E11.9")
+    query = (Condition("disease", code, code), Condition("age", 50, 59))
+    assert estimated_on(release, [query]).tolist() == [shown.filter(older).height]
+    by_person = estimated_on(release, [query], count="persons").tolist()
+    assert by_person == [shown.filter(older)["patient"].n_unique()]
+    assert 0 < by_person[0] < shown.filter(older).height
 
 
 def test_the_seed_governs_the_noise(patients: pl.DataFrame) -> None:

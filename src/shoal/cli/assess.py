@@ -41,7 +41,9 @@ def assess(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
     output.say_notes(reading.notes)
     schema = policy.schema(folder, reading.frame)
     with output.warnings_as_notes():
-        assessment = pipeline.assess(reading.frame, schema, policy.models, line_of=reading.line_of_record)
+        assessment = pipeline.assess(
+            reading.frame, schema, policy.models, knowledge=policy.knowledge, line_of=reading.line_of_record
+        )
     # nothing is masked yet, so nothing is lost
     answer: dict[str, Any] = {**assessment.to_dict(), "ane": 0.0, "seconds": time.perf_counter() - started}
     if as_json:

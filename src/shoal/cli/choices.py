@@ -36,13 +36,17 @@ MODEL_FLAGS = {
     "delta": ("delta-disclosure", "delta"),
     "joint_l": ("joint-diversity", "l"),
     "exponential_l": ("exponential-l", "l"),
+    "matching_l": ("matching-diversity", "l"),
+    "min_expectation": ("matching-diversity", "min_expectation"),
+    "max_len": ("matching-diversity", "max_len"),
 }
 STAND_INS = {"g-balance": {"g", "k"}, "h-affiliation": {"h", "l"}}
 """Parameters that say the same thing in two ways: one given by flag replaces the other."""
 
 COLUMN_FLAGS = {"quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped"}
-METHOD_FLAGS = ("cut", "ties", "spread", "m", "variable", "gamma")
-MASK_FLAGS = ("code_extremes", "quasi_as", "noise", "round_to_domain")
+METHOD_FLAGS = ("cut", "ties", "spread", "m", "variable", "gamma", "alpha", "b", "start", "repair", "cell", "moves",
+                "nominal", "length", "order")  # fmt: skip
+MASK_FLAGS = ("code_extremes", "quasi_as", "noise", "round_to_domain", "max_linkage")
 
 
 def chosen_policy(flags: Flags, *, default_file: Path | None = None) -> tuple[Policy, Path]:

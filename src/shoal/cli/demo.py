@@ -41,6 +41,7 @@ PATIENTS_POLICY: dict[str, Any] = {
 def demo(output: str, as_json: bool) -> None:
     """Show what shoal does: ten records, the paper's two clinics, and 20,000 made-up patients."""
     from shoal.cli import output as say
+    from shoal.cli.protect import where_the_report_is
 
     clock = time.perf_counter()
     screen = say.console()
@@ -54,8 +55,10 @@ def demo(output: str, as_json: bool) -> None:
     answer["seconds"] = time.perf_counter() - clock
     if as_json:
         say.say_json(answer)
-    else:
-        screen.print(f"The demo took {answer['seconds']:.0f} seconds.")
+        return
+    screen.print(f"The demo took {answer['seconds']:.0f} seconds.")
+    for line in where_the_report_is(Path(output)):
+        screen.print(line, markup=False, overflow="fold")
 
 
 def _ten_records(screen: Console) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import click
 
 from shoal.errors import ShoalError, did_you_mean
 
-COMMANDS = ("demo", "profile", "assess", "protect", "verify", "attack")
+COMMANDS = ("demo", "profile", "assess", "mine", "protect", "verify", "report", "attack", "tune", "compare")
 UNEXPECTED = 1
 
 

@@ -110,23 +110,49 @@ models = _together(
                  "attribute C; 0 leaves it unprotected."),
     click.option("--exponential-l", metavar="L", help="Each attribute has L values among records equal on all others "
                  "(a baseline for study)."),
+    click.option("--matching-l", metavar="L", help="matching diversity: everybody may have L values, also to somebody "
+                 "who knows which never go with which quasi-identifiers."),
+    click.option("--min-expectation", metavar="E", help="For --matching-l: how probable it must be that chance alone "
+                 "would have broken a rule that is mined: 0.9 (default)."),
+    click.option("--max-len", metavar="N", help="For --matching-l: how many quasi-identifiers a rule may combine (1)."),
 )  # fmt: skip
 
 making = _together(
     click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, mdav, "
-                 "decomposition."),
+                 "spanning-tree, spanning-cells, longest-edge, buckets, anatomy, decomposition."),
     click.option("--cut", metavar="WHICH", help="For balance-tree: best (default), or median as in the paper."),
     click.option("--ties", metavar="HOW", help="For --cut median: together (default) or split."),
     click.option("--spread", metavar="KIND", help="For mondrian: range (default) or z-score."),
-    click.option("--m", type=click.IntRange(min=1), metavar="M", help="For mdav: the fewest persons of a group "
-                 "(default: the larger of --k and --person-k, else 3)."),
+    click.option("--m", type=click.IntRange(min=1), metavar="M", help="For mdav and the spanning methods: the "
+                 "fewest persons of a group (default: the larger of --k and --person-k, else 3); for buckets and "
+                 "anatomy (default: the l of the models)."),
     click.option("--variable", is_flag=True, default=None, help="For mdav: groups of variable size."),
     click.option("--gamma", type=float, metavar="G", help="For --variable: how near a person must be to join (0.2)."),
+    click.option("--alpha", type=click.FloatRange(0, 1), metavar="A", help="The weight of distances beside that of "
+                 "mixing sensitive values; 1 looks at distances only (spanning-tree and spanning-cells: 0.5; mdav and "
+                 "balance-tree: 1)."),
+    click.option("--b", type=click.IntRange(min=2), metavar="B", help="For spanning-tree and spanning-cells: the "
+                 "persons around an edge whose sensitive values are mixed (default: m)."),
+    click.option("--start", type=click.IntRange(min=0), metavar="N", help="For spanning-tree: the record, counted from "
+                 "0, that the tree starts from (0)."),
+    click.option("--repair/--no-repair", default=None, help="For spanning-tree: whether groups of 2m or more persons "
+                 "are parted afterwards (default: yes)."),
+    click.option("--nominal", metavar="HOW", help="For the spanning methods: two different categories are 1 apart "
+                 "(zero-one, default), or each category is a column of 0 and 1 (coded)."),
+    click.option("--length", metavar="BY", help="For spanning-tree: divide distances by the number of columns "
+                 "(default) or by its root."),
+    click.option("--order", metavar="WHICH", help="For buckets: who is taken next, similar persons (default), those "
+                 "with the commonest value (balanced) or the rarest, as in the paper."),
+    click.option("--cell", type=click.IntRange(min=10), metavar="N", help="For spanning-cells: about how many persons "
+                 "a cell has (2500)."),
+    click.option("--moves/--no-moves", default=None, help="For spanning-cells: whether persons may move to a nearer "
+                 "group afterwards (default: yes)."),
     click.option("--mask", metavar="NAME", help="What is shown of a group: range (default), mean, suppress, perturb, "
                  "anatomize or permute."),
     click.option("--quasi-as", metavar="HOW", help="For --mask anatomize and permute: show quasi-identifiers exact "
                  "(default) or as range."),
-    click.option("--noise", metavar="KIND", help="For --mask perturb: centred (default), rescaled or published."),
+    click.option("--noise", metavar="KIND", help="For --mask perturb: centred (default), rescaled, published "
+                 "or hybrid."),
     click.option("--round-to-domain", is_flag=True, default=None, help="For --mask perturb: round and clip to what the "
                  "column can hold."),
     click.option("--code-extremes", is_flag=True, default=None, help="Top- and bottom-code an extreme value that only "

@@ -41,18 +41,19 @@ MEASURES = {
 
 def say_json(answer: Mapping[str, Any]) -> None:
     """One object on one line; what is not a finite number is null."""
-    click.echo(json.dumps(_plain(answer), allow_nan=False))
+    click.echo(json.dumps(plain(answer), allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON holds it: what is not a finite number is None."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     if isinstance(value, bool | str) or value is None:
         return value
     if hasattr(value, "item"):  # numpy's numbers
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, int):
         return value
     if isinstance(value, float):

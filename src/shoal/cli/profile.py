@@ -38,6 +38,7 @@ def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **fla
     from shoal.policy import Policy
     from shoal.policy.starter import starter_policy
     from shoal.policy.write import assignment
+    from shoal.publishing.text import write_text
     from shoal.table.profile import profile as look
 
     clock = time.perf_counter()
@@ -55,7 +56,7 @@ def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **fla
     if source := policy.to_document().get("source"):
         text += "\n[source]\n" + "\n".join(assignment(key, value) for key, value in source.items()) + "\n"
     if is_written:
-        _write(target, text)
+        write_text(target, text)
     else:
         say.say_notes([f"'{target}' exists and was left as it is. Name another file with -o, or use --overwrite."])
     if as_json:
@@ -63,13 +64,6 @@ def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **fla
         say.say_json({**seen.to_dict(), "policy": written, "seconds": time.perf_counter() - clock})
     else:
         _show(seen, file, target)
-
-
-def _write(target: Path, text: str) -> None:
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"The policy file '{target}' cannot be written: {error.strerror}.") from None
 
 
 def _show(seen: Profile, file: str, target: Path) -> None:

@@ -37,7 +37,11 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Default: the input's.")
 @click.option("--no-report", is_flag=True, help="Write no report beside the release.")
 @click.option("--queries", type=click.IntRange(min=0), default=0, metavar="N",
-              help="Answer N random COUNT queries on the release and report their error.")  # fmt: skip
+              help="Answer N random queries of each kind on the release and report their error.")  # fmt: skip
+@click.option("--query-kinds", default="count", show_default=True, metavar="KIND,...",
+              help="For --queries: count, sum, average, min, max; the last four of numeric attributes.")  # fmt: skip
+@click.option("--associations", type=click.IntRange(min=0), default=0, metavar="N",
+              help="Report how well the release keeps association rules of up to N quasi-identifiers.")  # fmt: skip
 @click.option("--max-linkage", type=click.FloatRange(0, 1), metavar="SHARE",
               help="For --mask perturb: release nothing where more persons can be linked.")  # fmt: skip
 @click.option("--keep-person-map", is_flag=True, help="Keep which pseudonym is whom, in DIR/steward.")
@@ -53,7 +57,8 @@ def protect(
     overwrite: bool,
     format_: str | None,
     queries: int,
-    max_linkage: float | None,
+    query_kinds: str,
+    associations: int,
     no_report: bool,
     keep_person_map: bool,
     engine: str,
@@ -93,7 +98,10 @@ def protect(
             progress=progress,
             measure_input=as_json or not no_report,
             queries=queries,
-            max_linkage=max_linkage,
+            query_kinds=[kind.strip() for kind in query_kinds.split(",") if kind.strip()],
+            associations=associations,
+            max_linkage=policy.max_linkage,
+            knowledge=policy.knowledge,
             line_of=reading.line_of_record,
             **policy.options,
         )
@@ -135,8 +143,34 @@ def show_release(screen: Console, answer: dict[str, Any], folder: str) -> None:
     before = {"before": answer["before"]} if answer.get("before") else {}
     screen.print(say.measures_table({**before, "after": answer}))
     say.show_verdict(screen, answer["verdict"])
-    for line in what_leaves(Path(folder)):
+    for line in (*what_was_kept(answer), *what_leaves(Path(folder)), *where_the_report_is(Path(folder))):
         screen.print(line, markup=False, overflow="fold")
+
+
+def what_was_kept(answer: dict[str, Any]) -> list[str]:
+    """How well queries and association rules come out on the release, where that was asked for."""
+    counts = {"count": answer["query_error"]} if "query_error" in answer else {}
+    lines = [
+        f"{kind.upper()} queries are off by {_percent(error['all'])} on average ({error['n_queries']:,} queries)"
+        for kind, error in {**counts, **answer.get("aggregate_error", {})}.items()
+    ]
+    rules = answer.get("association_error")
+    if rules:
+        lines.append(
+            f"Of {rules['n_rules']:,} association rules {_percent(rules['false_negatives'])} are lost, "
+            f"{_percent(rules['false_positives'])} are new; confidences are off by {_percent(rules['confidence'])}"
+        )
+    return lines
+
+
+def _percent(share: float | None) -> str:
+    return "nothing that can be told" if share is None else f"{share:.1%}"
+
+
+def where_the_report_is(folder: Path) -> list[str]:
+    """Where the report lies that a review board reads, if one was written."""
+    report = folder / "steward" / "report.html"
+    return [f"The report, for a review board: {report}"] if report.is_file() else []
 
 
 def what_leaves(folder: Path) -> list[str]:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli import options
 from shoal.errors import InputError, PolicyError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.mining.rules import Rules
+    from shoal.policy import Policy
+    from shoal.table.schema import Schema
 
 NOT_MET = 3
 RELEASE_FILES = ("release.csv", "release.parquet")
@@ -26,13 +33,15 @@ Exit codes: 0 every model is met and no file was changed; 3 not.
 
 @click.command(epilog=EPILOG, short_help="Recount a release: are its promises kept?")
 @click.argument("release", metavar="RELEASE")
+@click.option("--rules", "rules_file", metavar="FILE", help="The rules that an adversary may know, for --matching-l "
+              "(default: those in the folder's steward/rules.json).")  # fmt: skip
 @options.policy
 @options.columns
 @options.models
 @options.source
 @options.common
 @click.pass_context
-def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> None:
+def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json: bool, **flags: Any) -> None:
     """Recount a release from its published files and say, model by model, whether it is met.
 
     RELEASE is a folder that protect has written, or a published file (of an anatomized release the table release.*,
@@ -42,18 +51,20 @@ def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> 
     from shoal import pipeline
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release
-    from shoal.publishing.read import read_published
+    from shoal.mining.facing import bound_to
+    from shoal.publishing.read import read_published, read_rules
 
     clock = time.perf_counter()
     file, default_policy, problems = look_up(Path(release))
-    policy, _ = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy)
+    policy, folder = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy)
     if not policy.models:
         raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
     published = read_published(file, csv=csv_options_of_release(policy, flags))
+    rules = published.rules if rules_file is None else read_rules(Path(rules_file))
     with output.warnings_as_notes():
         verification = pipeline.verify(
-            published.frame, policy.schema_of_release(), policy.models,
-            tables=published.tables, linked=published.linked,
+            published.frame, schema_for(policy, folder, published.frame, rules), bound_to(policy.models, rules),
+            tables=published.tables, linked=published.linked, excluded=published.excluded,
         )  # fmt: skip
     problems = [*problems, *verification.problems]
     holds = verification.holds and not problems
@@ -68,6 +79,18 @@ def verify(ctx: click.Context, /, release: str, as_json: bool, **flags: Any) -> 
         _show(answer, file)
     if not holds:
         ctx.exit(NOT_MET)
+
+
+def schema_for(policy: Policy, folder: Path, frame: pl.DataFrame, rules: Rules | None) -> Schema:
+    """The schema for looking at a release; with hierarchies where rules name their nodes, and they can be read."""
+    from shoal.errors import ShoalError
+
+    if rules is not None and any(column.hierarchy is not None for column in policy.columns.quasi):
+        try:
+            return policy.schema(folder, frame)
+        except ShoalError:  # then rules that name their nodes do not fit, and are checked by what the steward keeps
+            pass
+    return policy.schema_of_release()
 
 
 def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:

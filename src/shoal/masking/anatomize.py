@@ -140,14 +140,19 @@ def _sensitive_table(
 
 
 def linked_values(table: Table, grouping: Grouping, number_of_group: NDArray[np.int32]) -> pl.DataFrame:
-    """What only the steward keeps: which values belong to one person, by published group and without ids."""
+    """What only the steward keeps: which values belong to one person, by published group and without ids.
+
+    Where somebody is taken to know rules, also which values these exclude for the person.
+    """
     order = secrecy.secret_order(table.n_records)
     member = secrecy.secret_order(table.n_persons)
     person = table.person_of_record[order]
+    never = {} if table.adversary is None else table.adversary.never_columns(table.sensitive, person)
     return pl.DataFrame(
         {
             GROUP: number_of_group[grouping.group_of_person[person]],
             MEMBER: member[person],
             **{name: without_unused_categories(table.frame[name]).gather(order) for name in table.sensitive},
+            **never,
         }
     )

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking.labels import texts_of_units
 from shoal.masking.mean import MORE_DECIMALS, Mean
@@ -18,7 +18,10 @@ from shoal.masking.secrecy import secret_words
 from shoal.table.columns import NumberColumn
 from shoal.table.table import Table
 
-KINDS_OF_NOISE = ("centred", "rescaled", "published")
+KINDS_OF_NOISE = ("centred", "rescaled", "published", "hybrid")
+SINGULAR = 1e-9
+"""A covariance is singular where its smallest eigenvalue, columns scaled to variance 1, is not above this; a column is
+constant where its deviation, scaled by the extent in the table, is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,8 @@ class Perturb:
         "centred": re-centred in each group; means of groups and of the table are exact, the covariance is unbiased.
         "rescaled": independent draws of a smaller variance; mean and covariance are unbiased.
         "published": independent draws as in the paper's Theorem 2, which inflate the covariance.
+        "hybrid": draws that have exactly the covariance of the group, for each group by itself: means and covariances
+        of groups and of the table are exact (R-microhybrid, Domingo-Ferrer and Gonzalez-Nicolas, 2010).
     round_to_domain
         Round to the decimals that a column has and clip to its extent. It changes means and covariances:
         `shoal.measuring.statistics.moments` says how much.
@@ -47,6 +52,10 @@ class Perturb:
     over groups of n - (sum of w^2) / n, and N - 1 is N - (sum of all w^2) / N. A group of one person gets no noise when
     centred: it shows its mean, so ask for a model that rules such groups out.
 
+    "hybrid" needs more persons in every group than there are numeric columns that vary, and no group in which a column
+    is constant or follows from others; anything else is refused. It shows more of a group than the other kinds do: the
+    more so, the fewer persons there are and the closer columns go together.
+
     Numbers have two decimals more than the column (six digits where it has more than nine decimals); dates are rounded
     to days and ordered categories to the nearest category, always. Nominal columns are shown as the mask mean does: by
     the most frequent category of the group. Nobody may miss a number.
@@ -60,7 +69,7 @@ class Perturb:
 
     def __post_init__(self) -> None:
         if self.noise not in KINDS_OF_NOISE:
-            raise ParameterError("noise must be 'centred', 'rescaled' or 'published'.")
+            raise ParameterError("noise must be 'centred', 'rescaled', 'published' or 'hybrid'.")
         if not isinstance(self.round_to_domain, bool):
             raise ParameterError("round_to_domain must be True or False.")
 
@@ -83,6 +92,8 @@ class Perturb:
         self, residuals: NDArray[np.float64], table: Table, grouping: Grouping, normal: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The noise of each person."""
+        if self.noise == "hybrid":
+            return _hybrid_noise(residuals, table, grouping, normal)
         weight = table.records_of_person.astype(np.float64)
         group, n_groups = grouping.group_of_person, grouping.n_groups
         n_of_group = np.bincount(group, weights=weight, minlength=n_groups)
@@ -116,6 +127,70 @@ class Perturb:
             return pl.Series(np.rint(units).astype(np.int64))
         decimals = column.decimals if self.round_to_domain else column.decimals + MORE_DECIMALS
         return pl.Series(units / 10.0**column.decimals).round(decimals)
+
+
+def _hybrid_noise(
+    residuals: NDArray[np.float64], table: Table, grouping: Grouping, normal: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Noise that has in each group, over its records, mean 0 and exactly the scatter of the residuals.
+
+    Draws weighted by the roots of the persons' numbers of records are freed of their mean, brought to the unit matrix
+    as scatter, and from there to that of the group.
+    """
+    group, n_groups = grouping.group_of_person, grouping.n_groups
+    varies = np.array([np.ptp(column.units) > 0 for column in table.quasi.values() if isinstance(column, NumberColumn)])
+    if not varies.any():
+        return np.zeros(normal.shape)
+    scatter = _scatters(residuals[:, varies], grouping.group_of_record(table), n_groups)
+    _refuse_singular(scatter, np.bincount(group, minlength=n_groups))
+    weight = table.records_of_person.astype(np.float64)[:, None]
+    n_of_group = np.bincount(group, weights=weight[:, 0], minlength=n_groups)[:, None]
+    drawn = normal[:, varies]
+    centres = [np.bincount(group, weights=part, minlength=n_groups) for part in (weight * drawn).T]
+    drawn = drawn - (np.stack(centres, axis=1) / n_of_group)[group]
+    to_unit = _powers(_scatters(np.sqrt(weight) * drawn, group, n_groups), -0.5)
+    turns = to_unit @ _powers(scatter, 0.5)
+    order, ends = _by_group(group, n_groups)
+    noise = np.zeros(normal.shape)
+    parts = [part @ turn for part, turn in zip(np.split(drawn[order], ends), turns, strict=True)]
+    noise[np.ix_(order, varies)] = np.concatenate(parts)
+    return noise
+
+
+def _by_group(group: NDArray[np.int32], n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """An order in which groups stand together, and where each but the last ends."""
+    return np.argsort(group, kind="stable"), np.cumsum(np.bincount(group, minlength=n_groups))[:-1]
+
+
+def _scatters(values: NDArray[np.float64], group: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:
+    """For each group the sum over its lines of xx'."""
+    order, ends = _by_group(group, n_groups)
+    return np.stack([part.T @ part for part in np.split(values[order], ends)])
+
+
+def _powers(matrices: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+    """Symmetric positive matrices to a power."""
+    values, vectors = np.linalg.eigh(matrices)
+    result: NDArray[np.float64] = (vectors * values[:, None, :] ** power) @ np.swapaxes(vectors, 1, 2)
+    return result
+
+
+def _refuse_singular(scatter: NDArray[np.float64], n_persons: NDArray[np.int64]) -> None:
+    """Refuse groups whose covariance has no inverse, so that no draws can be given it."""
+    n_columns = scatter.shape[1]
+    is_small = n_persons <= n_columns
+    deviation = np.sqrt(np.diagonal(scatter, axis1=1, axis2=2))
+    has_constant = (deviation <= SINGULAR).any(axis=1)
+    deviation = np.maximum(deviation, SINGULAR)
+    smallest = np.linalg.eigvalsh(scatter / (deviation[:, :, None] * deviation[:, None, :]))[:, 0]
+    is_singular = ~is_small & (has_constant | (smallest <= SINGULAR))
+    if is_small.any() or is_singular.any():
+        raise CannotSatisfyError(
+            f"noise = 'hybrid' keeps the covariance of every group, which must not be singular. Of {len(scatter):,} "
+            f"groups {int(is_small.sum()):,} have no more persons than there are numeric columns ({n_columns:,}), and "
+            f"in {int(is_singular.sum()):,} others a column is constant or follows from others. Ask for larger groups "
+            "(person-k), publish fewer columns, or use noise = 'centred'."
+        )
 
 
 def noise_root(scatter: NDArray[np.float64], freedom: float) -> NDArray[np.float64]:

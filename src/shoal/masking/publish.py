@@ -39,6 +39,9 @@ class Published:
     """Sensitive tables that are published beside the frame, by attribute (anatomize)."""
     linked: pl.DataFrame | None = None
     """What the steward keeps where attributes are published apart: which values belong to one person."""
+    excluded: pl.DataFrame | None = None
+    """What the steward keeps where an adversary's rules are reckoned with and quasi-identifiers are masked: the values
+    that the person of each published record cannot have."""
 
 
 def publish(table: Table, grouping: Grouping, mask: Mask, *, rng: np.random.Generator | None = None) -> Published:
@@ -71,7 +74,14 @@ def publish(table: Table, grouping: Grouping, mask: Mask, *, rng: np.random.Gene
             columns[name] = _masked_times(table).gather(order)
         else:
             columns[name] = without_unused_categories(table.frame[name]).gather(order)
-    return Published(pl.DataFrame(columns), group, order, names)
+    return Published(pl.DataFrame(columns), group, order, names, excluded=_excluded(table, order))
+
+
+def _excluded(table: Table, order: NDArray[np.int32]) -> pl.DataFrame | None:
+    """The values that the person of each published record cannot have, where somebody knows rules about them."""
+    if table.adversary is None:
+        return None
+    return pl.DataFrame(table.adversary.never_columns(table.sensitive, table.person_of_record[order]))
 
 
 def spread(label_of_group: pl.Series, group_of_record: NDArray[np.int32]) -> pl.Series:

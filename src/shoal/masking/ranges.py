@@ -147,21 +147,16 @@ def _code_extremes(column: NumberColumn, table: Table, low: Ends, high: Ends, la
 def _sets(column: CategoryColumn, records: GroupedRecords) -> pl.Series:
     start, codes, _ = records.categories(column)
     names = names_of_codes(column)
-    missing_code = len(column.categories)
-    known: dict[bytes, str | None] = {}
-    labels: list[str | None] = []
-    for group in range(records.n_groups):
-        members = codes[start[group] : start[group + 1]]
-        key = members.tobytes()
-        if key not in known:
-            if len(members) == 1:
-                only = int(members[0])
-                known[key] = None if only == missing_code else names[only]
-            elif len(members) == column.n_codes:
-                known[key] = EVERYTHING
-            else:
-                known[key] = "{" + ", ".join(names[code] for code in members) + "}"
-        labels.append(known[key])
+    of_one = [*names[: len(column.categories)], None]  # a group that misses the value as a whole shows nothing
+    labels: list[str | None] = pl.Series(of_one, dtype=pl.String).gather(codes[start[:-1]]).to_list()
+    known: dict[tuple[int, ...], str] = {}
+    starts, members = start.tolist(), codes.tolist()
+    for group in np.flatnonzero(np.diff(start) > 1).tolist():
+        together = tuple(members[starts[group] : starts[group + 1]])
+        if together not in known:
+            is_everything = len(together) == column.n_codes
+            known[together] = EVERYTHING if is_everything else "{" + ", ".join(names[code] for code in together) + "}"
+        labels[group] = known[together]
     return pl.Series(labels, dtype=pl.String)
 
 

@@ -13,6 +13,7 @@ from shoal.models.h_affiliation import HAffiliation
 from shoal.models.joint_diversity import JointDiversity
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import LDiversity
+from shoal.models.matching_diversity import MatchingDiversity
 from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.models.record_risk import RecordRisk
 from shoal.models.t_closeness import TCloseness
@@ -33,6 +34,7 @@ MODELS: dict[str, type[Model]] = {
         DeltaDisclosure,
         JointDiversity,
         ExponentialL,
+        MatchingDiversity,
     )
 }
 """Every model by the name that policies and reports use."""
@@ -49,6 +51,7 @@ __all__ = [
     "JointDiversity",
     "KAnonymity",
     "LDiversity",
+    "MatchingDiversity",
     "Model",
     "PersonKAnonymity",
     "RecordRisk",

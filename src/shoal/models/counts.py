@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from shoal.models.background import BackgroundCounts
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.models.joint import JointCounts
 
@@ -28,7 +29,12 @@ JOINT = frozenset({"joint_values"})
 """Who has which values of all sensitive attributes together."""
 
 
+BACKGROUND = frozenset({"background_values"})
+"""Which values persons may have once an adversary's rules are known; counted only where there are such rules."""
+
+
 EVERYTHING = SPREAD | VALUE_SUMMARIES | VALUE_TABLES | JOINT
+"""What a table shows by itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +139,8 @@ class GroupCounts:
     """The sensitive attributes, by column name."""
     joint: JointCounts | None = None
     """All sensitive attributes together, person by person."""
+    background: BackgroundCounts | None = None
+    """What an adversary's rules leave possible, person by person."""
     known: frozenset[str] = EVERYTHING
     """The counts that can be believed: tables that publish attributes apart do not show all."""
 

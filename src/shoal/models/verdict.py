@@ -95,7 +95,9 @@ def _judged(model: Model, counts: GroupCounts, checked_from: str, steward: Group
         return _asked(model, counts, checked_from)
     if _holds_by_bound(model, counts):
         return ModelVerdict(model.name, model.asked, model.asked, True, BOUND)
-    return _asked(model, steward, STEWARD) if steward is not None else _unproved(model, counts, NOT_SHOWN)
+    if steward is not None and model.needs <= steward.known:
+        return _asked(model, steward, STEWARD)
+    return _unproved(model, counts, NOT_SHOWN)
 
 
 def _unproved(model: Model, counts: GroupCounts, checked_from: str) -> ModelVerdict:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from shoal.mining.knowledge import Knowledge
 from shoal.policy.policy import BudgetChoices, Policy, QuasiChoices
 
 
@@ -25,6 +26,7 @@ def explain(policy: Policy) -> str:
         *(explain_model(model) for model in policy.models),
         *_about_method(policy),
         *_about_budget(policy.budget),
+        *_about_knowledge(policy.knowledge),
     ]
     if policy.seed is not None:
         sentences.append(f"The seed {policy.seed} governs ties and noise; never pseudonyms and record order.")
@@ -58,6 +60,10 @@ def _factor(delta: Any) -> str:
 
 def _about_values(model: Any) -> str:
     return f"value of '{model.column}'" if model.column is not None else "sensitive value"
+
+
+def _attribute(model: Any) -> str:
+    return f"'{model.column}'" if model.column is not None else "each sensitive attribute"
 
 
 def _l_diversity(model: Any) -> str:
@@ -109,6 +115,10 @@ _SENTENCES: dict[str, Callable[[Any], str]] = {
     "exponential-l": lambda m: (
         f"In every group each sensitive attribute has at least {m.l} values among persons alike on all the others"
     ),
+    "matching-diversity": lambda m: (
+        f"Everybody may have at least {m.l} values of {_attribute(m)}, also "
+        "to somebody who knows which values never go with which quasi-identifiers"
+    ),
     "delta-disclosure": lambda m: (
         f"Each {_about_values(m)} is as common in every group as in the table, within a factor of {_factor(m.delta)}"
     ),
@@ -119,7 +129,9 @@ def _parameters(model: Any) -> str:
     shown = [
         (field.name, getattr(model, field.name))
         for field in dataclasses.fields(model)
-        if getattr(model, field.name) is not None and getattr(model, field.name) != field.default
+        if getattr(model, field.name) is not None
+        and getattr(model, field.name) != field.default
+        and not field.metadata.get("is_kept_apart")
     ]
     texts = [f"{name} = {_number(value) if isinstance(value, Fraction) else value}" for name, value in shown]
     return ", ".join(texts)
@@ -178,6 +190,7 @@ _MASKS = {
     "range": "A group shows ranges of numbers and sets of categories",
     "mean": "A group shows the mean of its numbers and its commonest category",
     "suppress": "A group shows only what all of its records share",
+    "perturb": "Numbers are shown as the mean of the group and noise, categories as the commonest of the group",
     "anatomize": "Sensitive values are counted by group, each attribute in a table of its own, apart from who is who",
     "permute": "Sensitive values are dealt out anew inside each group, each attribute on its own",
 }
@@ -187,10 +200,16 @@ APART = {"anatomize", "permute"}
 
 def _about_method(policy: Policy) -> list[str]:
     shown = _MASKS.get(policy.mask, "Groups are masked")
-    return [
+    told = [
         f"Groups are formed by the method {policy.method}{_options(policy.method_options)}.",
         f"{shown} (mask {policy.mask}{_options(policy.mask_options)}).",
     ]
+    if policy.max_linkage is not None:
+        told.append(
+            f"Nothing is released where more than {_number(100 * policy.max_linkage)} % of the persons can be linked "
+            f"to their original numbers (max_linkage = {policy.max_linkage:g})."
+        )
+    return told
 
 
 def _options(options: Mapping[str, Any]) -> str:
@@ -203,6 +222,28 @@ def _about_budget(budget: BudgetChoices) -> list[str]:
         told.append(f"At most {budget.max_suppressed:,} persons may be left out so that the models can be met.")
     if budget.max_records is not None:
         told.append(f"At most {budget.max_records:,} records of a person are published.")
+    return told
+
+
+def _about_knowledge(knowledge: Knowledge | None) -> list[str]:
+    if knowledge is None:
+        return []
+    told = ["No rules are mined: an adversary is taken to know only what is stated."]
+    if knowledge.max_len:
+        columns = "single quasi-identifiers" if knowledge.max_len == 1 else f"up to {knowledge.max_len} of them at once"
+        told = [
+            "An adversary is taken to know which sensitive values the quasi-identifiers exclude in this table "
+            f"({columns}), where chance alone would have broken the rule with at least "
+            f"{_share(knowledge.min_expectation)} (min-expectation)."
+        ]
+    if any(knowledge.margin.values()):
+        widths = [f"{_number(width)} around '{column}'" for column, width in knowledge.margin.items() if width]
+        told.append(f"Numbers near an interval count in part: {_listed(widths)} ({knowledge.conjunction}).")
+    if knowledge.strike:
+        told.append(f"Struck out of these rules, since nobody is taken to know them: {len(knowledge.strike):,}.")
+    for fact in knowledge.facts:
+        known = _listed([f"'{item.column}' is {item.node}" for item in fact.when])
+        told.append(f"It is known that, where {known}, '{fact.never.column}' is never {fact.never.node}.")
     return told
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError, model_validator
 
 from shoal.errors import ParameterError, PolicyError, did_you_mean
 from shoal.models import MODELS, Model
@@ -19,8 +19,10 @@ from shoal.policy.policy import (
     BudgetChoices,
     Choices,
     ColumnChoices,
+    KnowledgeChoices,
     Option,
     Policy,
+    Share,
     SourceChoices,
 )
 
@@ -34,14 +36,26 @@ class _Named(BaseModel):
     name: str | None = None
 
 
+class _Mask(_Named):
+    """The table of the mask, with what is asked of a release in which no groups are visible."""
+
+    max_linkage: Share | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_dashes(cls, given: Any) -> Any:
+        return {key.replace("-", "_"): value for key, value in given.items()} if isinstance(given, Mapping) else given
+
+
 class _File(Choices):
     """A policy file but for its models, which are made one by one."""
 
     columns: ColumnChoices
     source: SourceChoices = SourceChoices()
     method: _Named = _Named()
-    mask: _Named = _Named()
+    mask: _Mask = _Mask()
     budget: BudgetChoices = BudgetChoices()
+    knowledge: KnowledgeChoices | None = None
     seed: StrictInt | None = None
 
 
@@ -89,9 +103,11 @@ def policy_from_document(document: Document, *, name: str = "The policy") -> Pol
         method_options=_options(file.method),
         mask=file.mask.name or DEFAULT_MASK,
         mask_options=_options(file.mask),
+        max_linkage=file.mask.max_linkage,
         budget=file.budget,
         source=file.source,
         seed=file.seed,
+        knowledge=None if file.knowledge is None else file.knowledge.knowledge(),
     )
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, model_validator
 
-from shoal.errors import SchemaError, did_you_mean
+from shoal.errors import ParameterError, SchemaError, did_you_mean
+from shoal.mining.expectation import refuse_low_confidence
+from shoal.mining.knowledge import Knowledge
+from shoal.mining.rules import Rule
 from shoal.models import Model
 from shoal.policy.numbers import Number, as_number
 from shoal.table.hierarchy import Hierarchy
@@ -193,7 +197,74 @@ class BudgetChoices(Choices):
     max_records: Annotated[StrictInt, Field(ge=1)] | None = None
 
 
+def _as_rule(value: Any) -> Any:
+    """A rule written as a table with `when` and `never`; what else stands beside them is a fault."""
+    if isinstance(value, Rule):
+        return value
+    form = '{ when = { sex = "male" }, never = { disease = "ovarian cancer" } }'
+    if not isinstance(value, Mapping):
+        raise ValueError(f"a rule must be a table such as {form}.")
+    strangers = [key for key in value if key not in ("when", "never")]
+    if strangers:
+        raise ValueError(f"a rule has no key '{strangers[0]}'. It is a table such as {form}.")
+    try:
+        return Rule.from_dict(value)
+    except ParameterError as error:
+        raise ValueError(str(error)) from None
+
+
+StatedRule = Annotated[Rule, BeforeValidator(_as_rule)]
+
+
+class KnowledgeChoices(Choices):
+    """What an adversary is taken to know: how rules are mined, which are struck out, and facts besides.
+
+    Keys may be written with dashes, as flags are: min-expectation.
+    """
+
+    min_expectation: Annotated[Number | str, BeforeValidator(as_number)] = Decimal("0.9")
+    max_len: StrictInt = 1
+    margin: dict[str, Annotated[Number, BeforeValidator(as_number)]] = {}
+    conjunction: Literal["product", "minimum"] = "product"
+    min_confidence: Annotated[Number, BeforeValidator(as_number)] = 1
+    strike: tuple[StatedRule, ...] = ()
+    facts: tuple[StatedRule, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_dashes(cls, given: Any) -> Any:
+        return {key.replace("-", "_"): value for key, value in given.items()} if isinstance(given, Mapping) else given
+
+    @model_validator(mode="after")
+    def _is_knowledge(self) -> KnowledgeChoices:
+        self.knowledge()
+        return self
+
+    def knowledge(self) -> Knowledge:
+        """The knowledge that the choices make."""
+        refuse_low_confidence(self.min_confidence)
+        return Knowledge(
+            min_expectation=self.min_expectation,  # type: ignore[arg-type]
+            max_len=self.max_len,
+            margin={column: float(width) for column, width in self.margin.items()},
+            conjunction=self.conjunction,
+            strike=self.strike,
+            facts=self.facts,
+        )
+
+
 Option = str | int | float | bool
+
+
+def _as_share(value: Any) -> Any:
+    """A number from 0 to 1, or nothing."""
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 <= value <= 1):
+        raise ValueError("must be a share from 0 to 1, such as 0.05.")
+    return value
+
+
+Share = Annotated[float, BeforeValidator(_as_share)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,12 +281,16 @@ class Policy:
         How groups are formed; the pipeline knows the names.
     mask, mask_options
         What is shown of a group.
+    max_linkage
+        For a mask that shows no groups: the largest share of persons who may be linked to their original numbers.
     budget
         What may be left out.
     source
         How the files are read.
     seed
         Governs ties and noise; None draws one.
+    knowledge
+        What an adversary is taken to know, for models that reckon with it; None where the policy does not say.
 
     Examples
     --------
@@ -230,9 +305,11 @@ class Policy:
     method_options: Mapping[str, Option] = field(default_factory=dict)
     mask: str = DEFAULT_MASK
     mask_options: Mapping[str, Option] = field(default_factory=dict)
+    max_linkage: float | None = None
     budget: BudgetChoices = field(default_factory=BudgetChoices)
     source: SourceChoices = field(default_factory=SourceChoices)
     seed: int | None = None
+    knowledge: Knowledge | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -258,9 +335,11 @@ class Policy:
         method_options: Mapping[str, Option] | None = None,
         mask: str = DEFAULT_MASK,
         mask_options: Mapping[str, Option] | None = None,
+        max_linkage: float | None = None,
         max_suppressed: int = 0,
         max_records: int | None = None,
         seed: int | None = None,
+        knowledge: Knowledge | None = None,
     ) -> Policy:
         """The policy of a run that was started from Python, with a schema and models."""
         columns = ColumnChoices(
@@ -280,8 +359,10 @@ class Policy:
             method_options=dict(method_options or {}),
             mask=mask,
             mask_options=dict(mask_options or {}),
+            max_linkage=max_linkage,
             budget=BudgetChoices(max_suppressed=max_suppressed, max_records=max_records),
             seed=seed,
+            knowledge=knowledge,
         )
 
     @property

@@ -16,6 +16,8 @@ from shoal.models import Model
 from shoal.policy.numbers import as_number, exact_decimal
 
 if TYPE_CHECKING:
+    from shoal.mining.knowledge import Knowledge
+    from shoal.mining.rules import Rule
     from shoal.policy.policy import HierarchyChoices, JoinChoices, Policy, QuasiChoices
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -30,10 +32,15 @@ def document_of(policy: Policy) -> dict[str, Any]:
         "columns": _columns(policy),
         "models": models_table(policy.models),
         "method": {"name": policy.method, **_options(policy.method_options)},
-        "mask": {"name": policy.mask, **_options(policy.mask_options)},
+        "mask": {"name": policy.mask, **_options(policy.mask_options), **_linkage(policy)},
         "budget": _without_defaults(policy.budget),
+        "knowledge": _knowledge(policy.knowledge),
     }
-    return {key: value for key, value in document.items() if value not in (None, {})}
+    return {
+        key: value
+        for key, value in document.items()
+        if value not in (None, {}) or (key == "knowledge" and value is not None)
+    }
 
 
 def _without_defaults(choices: BaseModel) -> dict[str, Any]:
@@ -46,6 +53,10 @@ def _without_defaults(choices: BaseModel) -> dict[str, Any]:
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: as_number(value) for name, value in options.items()}
+
+
+def _linkage(policy: Policy) -> dict[str, Any]:
+    return {} if policy.max_linkage is None else {"max_linkage": as_number(policy.max_linkage)}
 
 
 def _source(policy: Policy) -> dict[str, Any]:
@@ -86,6 +97,27 @@ def _hierarchy(hierarchy: HierarchyChoices) -> str | dict[str, Any]:
     return _without_defaults(hierarchy)
 
 
+def _knowledge(knowledge: Knowledge | None) -> dict[str, Any] | None:
+    """What an adversary is taken to know; an empty table says that the defaults hold."""
+    if knowledge is None:
+        return None
+    told = {field.name: getattr(knowledge, field.name) for field in dataclasses.fields(knowledge)}
+    defaults = {field.name: getattr(type(knowledge)(), field.name) for field in dataclasses.fields(knowledge)}
+    changed = {name.replace("_", "-"): value for name, value in told.items() if value != defaults[name]}
+    for name in ("strike", "facts"):
+        if name in changed:
+            changed[name] = [rule_table(rule) for rule in changed[name]]
+    if "margin" in changed:
+        changed["margin"] = {column: as_number(width) for column, width in changed["margin"].items()}
+    return {name: as_number(value) for name, value in changed.items()}
+
+
+def rule_table(rule: Rule) -> dict[str, dict[str, str]]:
+    """A rule as it stands in `strike` and `facts`; `value_text` makes one line of it."""
+    told = rule.to_dict()
+    return {"when": told["when"], "never": told["never"]}
+
+
 def models_table(models: tuple[Model, ...]) -> dict[str, Any]:
     """The models by name: a number, a table of parameters, or a list of tables where a model is asked for twice."""
     tables: dict[str, list[Any]] = {}
@@ -95,7 +127,8 @@ def models_table(models: tuple[Model, ...]) -> dict[str, Any]:
 
 
 def _parameters(model: Any) -> dict[str, Any]:
-    given = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
+    shown = [field for field in dataclasses.fields(model) if not field.metadata.get("is_kept_apart")]
+    given = {field.name: getattr(model, field.name) for field in shown}
     defaults = {field.name: field.default for field in dataclasses.fields(model)}
     return {
         name: exact_decimal(value) if isinstance(value, Fraction) else as_number(value)

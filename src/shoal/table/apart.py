@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
-from shoal.models.counts import SPREAD, VALUE_SUMMARIES, GroupCounts, ValueCounts
+from shoal.models.background import BackgroundCounts, background_of
+from shoal.models.counts import BACKGROUND, SPREAD, VALUE_SUMMARIES, GroupCounts, ValueCounts
+from shoal.table.adversary import Rules, known_by_steward, types_by_rules
 from shoal.table.columns import category_column, code_values
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
@@ -45,8 +48,14 @@ def observe_permuted(frame: pl.DataFrame, schema: Schema) -> Observation:
     return Observation(codes, len(distinct), everyone, len(frame), sensitive)
 
 
-def observe_linked(linked: pl.DataFrame, schema: Schema) -> Observation:
-    """Look at what the steward keeps of a release that publishes attributes apart."""
+def observe_linked(linked: pl.DataFrame, schema: Schema, *, is_linked: bool = False) -> Observation:
+    """Look at what the steward keeps of a release that publishes attributes apart, or hides its groups.
+
+    Parameters
+    ----------
+    is_linked
+        Whether the release itself shows which values of different attributes belong to one person.
+    """
     absent = [name for name in (GROUP, MEMBER, *schema.sensitive) if name not in linked.columns]
     if absent:
         raise SchemaError(f"What the steward keeps of the release lacks the columns: {', '.join(absent)}.")
@@ -55,7 +64,94 @@ def observe_linked(linked: pl.DataFrame, schema: Schema) -> Observation:
     group, groups = code_values(linked[GROUP])
     member, members = code_values(linked[MEMBER])
     sensitive = {name: category_column(linked[name]) for name in schema.sensitive}
-    return Observation(group, len(groups), member, len(members), sensitive)
+    known = known_by_steward(linked, sensitive, is_linked=is_linked)
+    return Observation(group, len(groups), member, len(members), sensitive, known)
+
+
+def only_by(rules: Rules | None, seen: Observation) -> Observation:
+    """The same, believing of what the steward keeps about an adversary's rules only what is by these."""
+    return seen if seen.known is None else replace(seen, known=seen.known.only_by(rules))
+
+
+def observe_with_excluded(
+    frame: pl.DataFrame, schema: Schema, excluded: pl.DataFrame, seen: Observation
+) -> Observation:
+    """Look at a table whose groups show alike quasi-identifiers, with what the steward keeps of its rows beside it.
+
+    Parameters
+    ----------
+    excluded
+        For each row of the table the values that its person cannot have.
+
+    Raises
+    ------
+    SchemaError
+        It is not of this table.
+    """
+    if len(excluded) != len(frame):
+        raise SchemaError(
+            f"What the steward keeps has {len(excluded):,} records, and {len(frame):,} were published: it is of "
+            "another release."
+        )
+    known = known_by_steward(excluded, seen.sensitive, is_linked=True)
+    if known is None:
+        raise SchemaError("What the steward keeps does not tell which values persons cannot have.")
+    for type_of_record, _ in known.types_of_record.values():
+        of_person = np.full(seen.n_persons, -1, np.int32)
+        of_person[seen.person_of_record] = type_of_record
+        if (of_person[seen.person_of_record] != type_of_record).any():
+            raise SchemaError("What the steward keeps says different things of one person: it is of another release.")
+    return replace(seen, known=known)
+
+
+def with_background_shown(
+    counts: GroupCounts,
+    frame: pl.DataFrame,
+    tables: Mapping[str, pl.DataFrame],
+    schema: Schema,
+    rules: Rules,
+    *,
+    are_own: bool = True,
+) -> GroupCounts:
+    """Counts of attributes that are published apart, and what rules leave for persons who show who they are.
+
+    For one record a person and exact quasi-identifiers. Who has which value is not known, so that values are given to
+    the rows of a group in any order; models that reckon with rules find an order that these admit.
+
+    Parameters
+    ----------
+    are_own
+        Whether rules that were mined were mined from this table, so that each of them is about values it has.
+
+    Raises
+    ------
+    SchemaError
+        The rules do not fit what is published, or persons and values are not equally many.
+    """
+    group, groups = code_values(_comparable([frame, *tables.values()])[0])
+    order = np.argsort(group, kind="stable")
+    rows = frame.drop(schema.person) if schema.person in frame.columns else frame  # then each row is a person
+    lists, types = {}, {}
+    for name, attribute in counts.values.items():
+        start, value, _, persons = attribute.lists
+        if not np.array_equal(np.add.reduceat(persons, start[:-1]), counts.persons):
+            raise SchemaError(f"The groups do not have as many values of '{name}' as persons.")
+        column = category_column(tables[name][name] if name in tables else frame[name])
+        type_of_row, allowed = types_by_rules(rules, rows, schema, column, are_own=are_own)
+        types[name] = type_of_row[order], allowed
+        lists[name] = np.arange(len(frame) + 1), np.repeat(value, persons), column.n_codes
+    start_of_group = np.append(0, np.cumsum(np.bincount(group, minlength=len(groups))))
+    background = BackgroundCounts(
+        start_of_group=start_of_group,
+        who=np.arange(len(frame)),
+        background=background_of(lists, types, is_linked=False),
+    )
+    return replace(counts, background=background, known=counts.known | BACKGROUND)
+
+
+def counts_one_record_a_person(tables: Mapping[str, pl.DataFrame], schema: Schema) -> bool:
+    """Whether sensitive tables count one record a person, as a permuted table does, which has none."""
+    return all(name not in tables or COUNT in tables[name].columns for name in schema.sensitive)
 
 
 def count_anatomized(
@@ -89,11 +185,16 @@ def count_anatomized(
 
 
 def count_linked(
-    linked: pl.DataFrame, schema: Schema, needs: frozenset[str], *, published: GroupCounts
+    linked: pl.DataFrame,
+    schema: Schema,
+    needs: frozenset[str],
+    *,
+    published: GroupCounts,
+    rules: Rules | None = None,
 ) -> tuple[GroupCounts | None, list[str]]:
     """Count what the steward keeps of a release that publishes attributes apart; nothing where it is not the same."""
     try:
-        counts = observe_linked(linked, schema).counts(needs | VALUE_SUMMARIES)
+        counts = only_by(rules, observe_linked(linked, schema)).counts(needs | VALUE_SUMMARIES)
     except SchemaError as refusal:
         return None, [str(refusal)]
     if not np.array_equal(counts.persons, published.persons):

@@ -6,20 +6,44 @@ quasi-identifiers), so that a release is judged by what it shows and by nothing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.kernels import counting
-from shoal.models.counts import JOINT, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.background import BackgroundCounts, Lists, background_of
+from shoal.models.counts import (
+    BACKGROUND,
+    EVERYTHING,
+    JOINT,
+    VALUE_SUMMARIES,
+    VALUE_TABLES,
+    GroupCounts,
+    ValueCounts,
+)
 from shoal.models.joint import JointCounts, join_lists, joint_counts
+from shoal.table.adversary import Known
 from shoal.table.columns import CategoryColumn, Codes, category_column, code_values
 from shoal.table.schema import Schema
 from shoal.table.table import Table
+
+
+class _Members(NamedTuple):
+    """Persons in groups, with their values of each attribute, and one record of each."""
+
+    start_of_group: NDArray[np.int64]
+    lists: dict[str, Lists]
+    record: Codes
+
+    def joint(self, columns: Iterable[str]) -> JointCounts:
+        """The values of all sensitive attributes of each person in each group."""
+        everyone = np.arange(len(self.record))
+        return joint_counts(self.start_of_group, everyone, join_lists(list(self.lists.values())), tuple(columns))
 
 
 @dataclass(frozen=True)
@@ -31,12 +55,20 @@ class Observation:
     person_of_record: Codes
     n_persons: int
     sensitive: Mapping[str, CategoryColumn]
+    known: Known | None = None
+    """What an adversary knows of the person of each record, where that is known."""
+
+    @classmethod
+    def of_groups(cls, table: Table, group_of_person: Codes, n_groups: int) -> Observation:
+        """The persons of a table in groups, each person in one."""
+        known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
+        group_of_record = group_of_person[table.person_of_record]
+        return cls(group_of_record, n_groups, table.person_of_record, table.n_persons, table.sensitive, known)
 
     @classmethod
     def of_whole(cls, table: Table) -> Observation:
         """All records of a table as one group."""
-        one_group = np.zeros(table.n_records, dtype=np.int32)
-        return cls(one_group, 1, table.person_of_record, table.n_persons, table.sensitive)
+        return cls.of_groups(table, np.zeros(table.n_persons, dtype=np.int32), 1)
 
     @property
     def persons_in_several_groups(self) -> int:
@@ -95,28 +127,47 @@ class Observation:
         values = {}
         if needs & (VALUE_SUMMARIES | VALUE_TABLES):
             values = {name: self._value_counts(column, needs) for name, column in self.sensitive.items()}
-        joint = self._joint_counts() if needs & JOINT else None
+        joint, background = None, None
+        if needs & JOINT or (needs & BACKGROUND and self.known is not None):
+            members = self._members
+            joint = members.joint(self.sensitive) if needs & JOINT else None
+            background = self._background_counts(members) if needs & BACKGROUND and self.known is not None else None
         return GroupCounts(
             persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
-            values=values, joint=joint,
+            values=values, joint=joint, background=background,
+            known=EVERYTHING if self.known is None else EVERYTHING | BACKGROUND,
         )  # fmt: skip
 
-    def _joint_counts(self) -> JointCounts:
-        """The values of all sensitive attributes of each person in each group."""
+    @cached_property
+    def _members(self) -> _Members:
+        """Each person in each group, and the values of each attribute that their records there have."""
         group, person = self.group_of_record[self.by_group], self.person_of_record[self.by_group]
         is_next = np.append(True, (group[1:] != group[:-1]) | (person[1:] != person[:-1]))
         member_of_record = np.empty(self.n_records, np.int32)
         member_of_record[self.by_group] = np.cumsum(is_next) - 1
         n_members = int(is_next.sum())
-        lists = []
-        for column in self.sensitive.values():
+        lists = {}
+        for name, column in self.sensitive.items():
             order = counting.order_by_code(member_of_record, n_members, self._by_value(column))
             start, value, *_ = counting.values_of_groups(
                 order, member_of_record, column.codes, self.person_of_record, n_members
             )
-            lists.append((start, value, column.n_codes))
+            lists[name] = (start, value, column.n_codes)
         start_of_group = counting.start_of_code(group[is_next], self.n_groups)
-        return joint_counts(start_of_group, np.arange(n_members), join_lists(lists), tuple(self.sensitive))
+        return _Members(start_of_group, lists, self.by_group[is_next])
+
+    def _background_counts(self, members: _Members) -> BackgroundCounts:
+        """What an adversary's rules leave for each person in each group."""
+        assert self.known is not None
+        types = {
+            name: (type_of_record[members.record], allowed)
+            for name, (type_of_record, allowed) in self.known.types_of_record.items()
+        }
+        return BackgroundCounts(
+            start_of_group=members.start_of_group,
+            who=np.arange(len(members.record)),
+            background=background_of(members.lists, types, is_linked=self.known.is_linked),
+        )
 
     def _value_counts(self, column: CategoryColumn, needs: frozenset[str]) -> ValueCounts:
         by_value = self._by_value(column)

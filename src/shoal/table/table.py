@@ -12,6 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, SchemaError
+from shoal.models.background import Background, background_of
+from shoal.table.adversary import Adversary, Rules, types_by_rules
 from shoal.table.columns import CategoryColumn, Codes, LineOf, NumberColumn, category_column, code_values, quasi_column
 from shoal.table.frames import to_polars
 from shoal.table.schema import Schema
@@ -34,6 +36,8 @@ class Table:
     """What was left out when the table was made, in plain sentences with counts."""
     suppressed_persons: int = 0
     """How many persons were left out so that the others can be protected."""
+    adversary: Adversary | None = None
+    """What somebody is taken to know of these persons, where a model reckons with it."""
     _values_of_persons: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -95,9 +99,34 @@ class Table:
         before = self.line_of
         smaller = Table.from_frame(frame, self.schema, line_of=lambda record: before(int(kept[record])))
         notes = (*self.notes, note) if note else self.notes
-        return replace(
+        smaller = replace(
             smaller, kind_of_frame=self.kind_of_frame, notes=notes, suppressed_persons=self.suppressed_persons
         )
+        known = self.adversary
+        return smaller if known is None else smaller.facing(known.rules, is_linked=known.is_linked)
+
+    def facing(self, rules: Rules, *, is_linked: bool) -> Table:
+        """The table, facing an adversary who knows rules about its persons.
+
+        Parameters
+        ----------
+        is_linked
+            Whether a release will show which values of different attributes belong to one person.
+        """
+        types = {
+            name: types_by_rules(rules, self.frame, self.schema, column) for name, column in self.sensitive.items()
+        }
+        return replace(self, adversary=Adversary(rules, types, is_linked))
+
+    def background(self) -> Background | None:
+        """What an adversary's rules leave for each person, where there are such rules."""
+        if self.adversary is None:
+            return None
+        lists = {}
+        for name, column in self.sensitive.items():
+            start, value, _ = self.values_of_persons(column)
+            lists[name] = (start, value, column.n_codes)
+        return background_of(lists, self.adversary.types_of_person, is_linked=self.adversary.is_linked)
 
     def without_persons(self, leave_out: NDArray[np.bool_]) -> Table:
         """The table without some persons, who are counted."""
