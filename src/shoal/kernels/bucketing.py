@@ -100,7 +100,7 @@ def form_buckets(
 def _settle(bucket_at: NDArray[np.int32], n_buckets: int, kind_at: NDArray[np.int32], kinds: Kinds, size: int) -> int:
     """Exchange those left over for members of buckets until they make buckets of their own; how many there are then.
 
-    In rounds, as long as exchanges bring those left over to clash less with each other.
+    In rounds, as long as one in ten of those left over is helped.
     """
     members = np.empty((len(kind_at) // size, size), np.int64)
     taken = np.flatnonzero(bucket_at != NOBODY)
@@ -116,7 +116,9 @@ def _settle(bucket_at: NDArray[np.int32], n_buckets: int, kind_at: NDArray[np.in
         order = np.argsort(bucket_of_left[found], kind="stable")
         members[n_buckets : n_buckets + n_new] = left_over[found][order].reshape(-1, size)
         n_buckets += n_new
-        left_over = left_over[bucket_of_left == NOBODY]
+        n_before, left_over = len(left_over), left_over[bucket_of_left == NOBODY]
+        if 10 * len(left_over) > 9 * n_before:
+            break
     bucket_at[:] = NOBODY
     bucket_at[members[:n_buckets]] = np.arange(n_buckets, dtype=np.int32)[:, None]
     return n_buckets

@@ -646,7 +646,7 @@ def _tell_others(front, points, divisor, most, v, waiting, came_from, depth_of_w
             if _enter_hood(front, most, w, depth, length, v):
                 changed[n_changed] = w
                 n_changed += 1
-            elif depth == 1 and length == 0.0 and front.hood_length[w, most - 1] == 0.0:
+            elif depth == 1 and length == 0.0:
                 return 0  # enough neighbours of w stand where v does and come first, for everybody
             waiting[last] = w
             came_from[last] = here
