@@ -95,11 +95,11 @@ def show(screen: Console, found: Comparison) -> None:
     from rich.table import Table
 
     targets = list(dict.fromkeys(row.target for row in found.rows))
-    table = Table(box=SIMPLE_HEAD, title=f"{found.minimise} lost (at the threshold)", title_justify="left")
+    table = Table(box=SIMPLE_HEAD, title=f"{found.minimise} lost within each bound on the risk (at the threshold)", title_justify="left")
     table.add_column("method")
     table.add_column("model")
     for target in targets:
-        table.add_column(str(target), justify="right")
+        table.add_column(f"{target.name} {float(target.limit):g}", justify="right", no_wrap=True)
     rows = {(row.method, row.model, row.target): row.point for row in found.rows}
     for method, model in dict.fromkeys((row.method, row.model) for row in found.rows):
         cells = []
