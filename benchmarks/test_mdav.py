@@ -25,39 +25,41 @@ SECONDS_OF_SDCMICRO = {20_000: 2.0, 50_000: 16.0, 100_000: 73.0}
 
 
 @njit(cache=True)
+def distances_from(
+    where: NDArray[np.float64], points: NDArray[np.float64], left: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    squares = np.zeros(len(left))
+    for at in range(len(left)):
+        for j in range(points.shape[1]):
+            away = points[left[at], j] - where[j]
+            squares[at] += away * away
+    return squares
+
+
+@njit(cache=True)
 def plain_mdav(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """The group of each point: the farthest from the mean and its nearest, the farthest from that and its nearest."""
     n, n_columns = points.shape
     group = np.full(n, -1)
     left = np.arange(n)
-    distance = np.empty(n)
     n_groups = 0
     while len(left) >= 2 * k:
         mean = np.zeros(n_columns)
         for i in left:
-            mean += points[i]
-        mean /= len(left)
-        centre = mean
-        for turn in range(2 if len(left) >= 3 * k else 1):
-            if turn == 0:
-                for at in range(len(left)):
-                    distance[at] = ((points[left[at]] - mean) ** 2).sum()
-                centre = points[left[np.argmax(distance[: len(left)])]]
-            far, farthest = -1.0, centre
+            for j in range(n_columns):
+                mean[j] += points[i, j] / len(left)
+        seed = left[np.argmax(distances_from(mean, points, left))]
+        for _ in range(2 if len(left) >= 3 * k else 1):
+            distances = distances_from(points[seed], points, left)
+            seed = left[np.argmax(distances)]
+            limit = np.partition(distances, k - 1)[k - 1]
+            n_taken = 0
             for at in range(len(left)):
-                squares = 0.0
-                for j in range(n_columns):
-                    away = points[left[at], j] - centre[j]
-                    squares += away * away
-                distance[at] = squares
-                if squares > far:
-                    far, farthest = squares, points[left[at]]
-            nearest = np.argpartition(distance[: len(left)], k - 1)[:k]
-            for at in nearest:
-                group[left[at]] = n_groups
+                if distances[at] <= limit and n_taken < k:
+                    group[left[at]] = n_groups
+                    n_taken += 1
             left = left[group[left] < 0]
             n_groups += 1
-            centre = farthest
     group[left] = n_groups
     return group
 
