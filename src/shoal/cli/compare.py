@@ -95,7 +95,8 @@ def show(screen: Console, found: Comparison) -> None:
     from rich.table import Table
 
     targets = list(dict.fromkeys(row.target for row in found.rows))
-    table = Table(box=SIMPLE_HEAD, title=f"{found.minimise} lost within each bound on the risk (at the threshold)", title_justify="left")
+    title = f"{found.minimise} lost within each bound on the risk (at the threshold)"
+    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
     table.add_column("method")
     table.add_column("model")
     for target in targets:
