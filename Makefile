@@ -30,7 +30,7 @@ test-compiled: $(READY)
 	$(PYTEST) $(ARGS)
 
 test-plain: $(READY)
-	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=nojit $(PYTEST) $(PLAIN)
+	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=nojit $(PYTEST) -m "not data and not slow" $(PLAIN)
 
 lint: $(READY)
 	$(BIN)/ruff check .
