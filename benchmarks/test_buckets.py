@@ -49,29 +49,29 @@ def census(n: int, seed: int = 1) -> pl.DataFrame:
     return pl.DataFrame(columns).with_columns(pl.Series("job", np.char.add("j", job.astype(str))))
 
 
-def rules() -> Rules:
+def rules(columns: tuple[str, ...]) -> Rules:
     return Rules(
         tuple(
             Rule((Item(column, category),), Item("job", f"j{job}"))
-            for column, categories in NEVER.items()
-            for category, jobs in categories.items()
+            for column in columns
+            for category, jobs in NEVER[column].items()
             for job in jobs
         )
     )
 
 
 @cache
-def known(n: int) -> tuple[Table, tuple[Model, ...]]:
-    """The table of n persons, facing somebody who knows the rules."""
+def known(n: int, columns: tuple[str, ...] = tuple(NEVER)) -> tuple[Table, tuple[Model, ...]]:
+    """The table of n persons, facing somebody who knows the rules about some columns."""
     schema = Schema(quasi=["age", *map(Nominal, SIZES)], sensitive=["job"])
-    model = shoal.MatchingDiversity(l=L, rules=rules())
+    model = shoal.MatchingDiversity(l=L, rules=rules(columns))
     return face(Table.from_frame(census(n), schema), [model], is_linked=False)
 
 
-def seconds(n: int, method: Any, *, times: int = 3) -> float:
+def seconds(n: int, method: Any, *, times: int = 3, columns: tuple[str, ...] = tuple(NEVER)) -> float:
     """CPU seconds to form the buckets of n persons, the median of some runs after one that compiles."""
     method.bucketize(*known(3_000))
-    table, models = known(n)
+    table, models = known(n, columns)
     taken = []
     for seed in range(times):
         started = time.process_time()
@@ -100,8 +100,8 @@ def test_growth_is_linear_in_persons(order: str) -> None:
 
 
 def test_it_is_a_thousand_times_faster_than_looking_at_every_person() -> None:
-    n = 3_000
-    table, _ = known(n)
+    n, columns = 3_000, ("sex",)  # with all rules it takes half an hour
+    table, _ = known(n, columns)
     type_of_person, allowed = table.adversary.types_of_person["job"]  # type: ignore[union-attr]
     persons = [
         naive.Person(frozenset([int(value)]), frozenset(np.flatnonzero(~allowed[kind]).tolist()))
@@ -111,7 +111,7 @@ def test_it_is_a_thousand_times_faster_than_looking_at_every_person() -> None:
     buckets, _ = naive.deal(persons, L, "rarest")
     plain = time.process_time() - started
     for order in ("similar", "rarest"):
-        fast = seconds(n, Buckets(order=order), times=5)
+        fast = seconds(n, Buckets(order=order), times=5, columns=columns)
         print(f"\n{n:,} persons: person by person {plain:.0f} s, {order} {fast:.4f} s: {plain / fast:,.0f} times")
         assert plain / fast >= 1000
     distinct = sorted(set(persons), key=lambda person: (min(person.has), sorted(person.never)))
