@@ -156,12 +156,12 @@ class Race:
         return [*lines, ("all three", theirs["seconds"], ours["seconds"], "")]
 
 
-def shown(result: Result, ours: Result | None) -> str:
-    """A line of the table."""
+def shown(result: Result, ours: dict[str, Result]) -> str:
+    """A line of the table; times are those of shoal's default and of its fastest method."""
     start = f"| {result.tool} | {result.records:,} | {result.models} "
     if result.seconds is None or result.loss is None:
-        return f"{start}| {result.why} | | | | | |"
-    times = f"{result.seconds / ours.seconds:,.0f}" if ours is not None and ours.seconds else ""
+        return f"{start}| {result.why} | | | | | | |"
+    times = " | ".join(_times(result.seconds, ours.get(tool)) for tool in SHOAL)
     loss = result.loss
     return (
         f"{start}| {result.seconds:.2f} | {times} | {result.peak_gb:.2f} | {loss.ncp:.4f} | {loss.left_out:.1%} | "
@@ -169,15 +169,24 @@ def shown(result: Result, ours: Result | None) -> str:
     )
 
 
+def _times(seconds: float, ours: Result | None) -> str:
+    """How many times ours a time is; nothing where ours is not known."""
+    if ours is None or not ours.seconds:
+        return ""
+    times = seconds / ours.seconds
+    return f"{times:,.0f}" if times >= 10 else f"{times:.1f}"
+
+
 def runs(race: Race, task: Task, peers: list[str], sizes: list[int], l: int | None) -> Iterator[str]:  # noqa: E741
     """The lines of one table, as they come."""
-    yield "| tool | records | models | CPU s | times shoal's | peak GB | NCP | left out | smallest group |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| tool | records | models | CPU s | times shoal | times mondrian | GB | NCP | left out | smallest group |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for records in sizes:
-        ours = None
+        ours: dict[str, Result] = {}
         for tool in (*SHOAL, *(peer for peer in peers if not l or peer in HAVE_L)):
             result = race.race(tool, task, records, l)
-            ours = result if tool == "shoal" else ours
+            if tool in SHOAL:
+                ours[tool] = result
             yield shown(result, ours)
 
 
