@@ -143,17 +143,19 @@ class Race:
         (self.folder / "published.csv").rename(published)
         found = {}
         for name, python in (("shoal", sys.executable), ("pycanon", self.peers_python)):
+            told = self.folder / "told.json"
+            told.unlink(missing_ok=True)
             _, why = self.launch([python, str(RUNNERS / f"check_{name}.py")], [], task, published)
             if why is not None:
-                print(f"{name} did not check {records:,} records: {why}", file=sys.stderr)
-                return []
-            found[name] = json.loads((self.folder / "told.json").read_text(encoding="utf-8"))
+                print(f"{name} did not end its checks of {records:,} records: {why}", file=sys.stderr)
+            found[name] = json.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
         ours, theirs = found["shoal"], found["pycanon"]
         lines = [
             (what, theirs[f"{what}_seconds"], ours[f"{what}_seconds"], f"{theirs[what]:.4g} and {ours[what]:.4g}")
             for what in ("k", "l", "t")
+            if what in ours and what in theirs
         ]
-        return [*lines, ("all three", theirs["seconds"], ours["seconds"], "")]
+        return [*lines, ("all three", theirs["seconds"], ours["seconds"], "")] if len(lines) == 3 else lines
 
 
 def shown(result: Result, ours: dict[str, Result]) -> str:
@@ -208,7 +210,7 @@ def main() -> None:
     asked.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS))
     asked.add_argument("--sizes", nargs="*", type=int, default=[10_000, 30_000, 100_000, 1_000_000])
     asked.add_argument("--l-sizes", nargs="*", type=int, default=[10_000, 30_000])
-    asked.add_argument("--check-sizes", nargs="*", type=int, default=[100_000])
+    asked.add_argument("--check-sizes", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
     asked.add_argument("--growth", nargs="*", type=int, default=[100_000, 300_000, 1_000_000, 3_000_000, 10_000_000])
     asked.add_argument("--cap-minutes", type=int, default=5, help="CPU minutes a run may take")
     chosen = asked.parse_args()
