@@ -18,6 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
+from benchmarks.peers.growth import growth_svg
 from benchmarks.peers.hierarchies import hierarchies_of
 from benchmarks.peers.loss import Loss, loss_of, read_published
 from benchmarks.peers.tables import TASKS, Task, is_there, table_of
@@ -212,6 +213,7 @@ def main() -> None:
     asked.add_argument("--l-sizes", nargs="*", type=int, default=[10_000, 30_000])
     asked.add_argument("--check-sizes", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
     asked.add_argument("--growth", nargs="*", type=int, default=[100_000, 300_000, 1_000_000, 3_000_000, 10_000_000])
+    asked.add_argument("--plot", type=Path, default=Path("docs/images/growth.svg"), help="where growth is drawn")
     asked.add_argument("--cap-minutes", type=int, default=5, help="CPU minutes a run may take")
     chosen = asked.parse_args()
     print(versions(chosen.peers_python), flush=True)
@@ -232,20 +234,27 @@ def main() -> None:
             for what, theirs, ours, found in race.checks(TASKS["made-up"], records):
                 print(f"| {what} | {theirs:.2f} | {ours:.3f} | {theirs / ours:,.0f} | {found} |", flush=True)
         if chosen.growth:
-            print("\nGrowth of shoal\n\n| records | CPU s | us a record | peak GB | NCP |\n|---|---|---|---|---|")
-        race.cap_seconds *= 10
-        for records in chosen.growth:
-            result = race.race("shoal", TASKS["made-up"], records, None)
-            if result.seconds is not None and result.loss is not None:
-                each = result.seconds / records * 1e6
-                cells = (
-                    f"{records:,}",
-                    f"{result.seconds:.2f}",
-                    f"{each:.1f}",
-                    f"{result.peak_gb:.2f}",
-                    f"{result.loss.ncp:.4f}",
-                )
-                print(f"| {' | '.join(cells)} |", flush=True)
+            race.cap_seconds *= 10
+            grow(race, chosen.growth, chosen.plot)
+
+
+def grow(race: Race, sizes: list[int], plot: Path) -> None:
+    """Print what shoal takes at growing sizes, and draw it."""
+    print("\nGrowth of shoal\n\n| tool | records | CPU s | us a record | peak GB | NCP |\n|---|---|---|---|---|---|")
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for tool in reversed(SHOAL):
+        for records in sizes:
+            result = race.race(tool, TASKS["made-up"], records, None)
+            if result.seconds is None or result.loss is None:
+                print(f"| {tool} | {records:,} | {result.why} | | | |", flush=True)
+                continue
+            each = result.seconds / records * 1e6
+            print(f"| {tool} | {records:,} | {result.seconds:.2f} | {each:.1f} | {result.peak_gb:.2f} | "
+                  f"{result.loss.ncp:.4f} |", flush=True)  # fmt: skip
+            lines.setdefault(tool, []).append((records, result.seconds))
+    if lines:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+        plot.write_text(growth_svg(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
