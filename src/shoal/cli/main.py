@@ -14,7 +14,8 @@ import click
 
 from shoal.errors import ShoalError, did_you_mean
 
-COMMANDS = ("demo", "profile", "assess", "mine", "protect", "verify", "report", "attack", "tune", "compare")
+COMMANDS = ("demo", "profile", "assess", "mine", "protect", "verify", "report", "attack", "tune", "compare",
+            "serve")  # fmt: skip
 UNEXPECTED = 1
 
 

@@ -1,0 +1,12 @@
+"""The page Risk."""
+
+from __future__ import annotations
+
+from shoal.web import layout
+from shoal.web.app import App
+
+
+def build(app: App) -> None:
+    """Draw the page."""
+    with layout.page(app, "risk", title="Risk", lead="This page is being built."):
+        pass
