@@ -11,8 +11,7 @@ from fastapi.responses import FileResponse, JSONResponse
 
 from shoal.errors import InputError, ShoalError
 from shoal.web.app import App
-from shoal.web.jobs import told_without_values
-from shoal.web.project import PRIVATE_FILE, SourceFile, safe_name
+from shoal.web.project import PRIVATE_FILE, Project, SourceFile, safe_name
 
 ASSETS = {"style.css": "text/css", "page.js": "text/javascript", "fish.svg": "image/svg+xml"}
 PURPOSES = ("records", "persons", "hierarchy")
@@ -67,7 +66,8 @@ async def take(app: App, purpose: str, name: str, request: Request) -> dict[str,
             part.replace(target)
             return {"name": name, "file": f"hierarchies/{name}"}
         source = app.project.add_file(part, name)
-        return {"name": source.name, "size": source.size, "sha256": source.sha256}
+        put_into(app.project, source, purpose)
+        return {"name": source.name, "size": source.size}
     finally:
         part.unlink(missing_ok=True)
 
@@ -113,9 +113,17 @@ def refuse_other_content(path: Path, name: str, *, is_hierarchy: bool = False) -
         raise InputError(f"'{name}' is not a text file. Save the table as CSV (UTF-8), or as Parquet.")
 
 
-def source_of(answer: dict[str, Any]) -> SourceFile:
-    """The file that an upload told of."""
-    return SourceFile(str(answer["name"]), int(answer["size"]), str(answer["sha256"]))
-
-
-__all__ = ["refuse_other_content", "routes", "source_of", "take", "told_without_values"]
+def put_into(project: Project, source: SourceFile, purpose: str) -> None:
+    """Take a file into the choices: as one more file of records, in the place of one of its name, or of persons."""
+    chosen = project.chosen
+    if purpose == "persons":
+        sources = tuple(each for each in chosen.sources if each.name != source.name)
+        project.update(seen=chosen.version, person_file=source, sources=sources, join_on={}, rename=())
+        return
+    names = [each.name for each in chosen.sources]
+    if source.name in names:
+        sources = tuple(source if each.name == source.name else each for each in chosen.sources)
+    else:
+        sources = (*chosen.sources, source)
+    persons = chosen.person_file if chosen.person_file is None or chosen.person_file.name != source.name else None
+    project.update(seen=chosen.version, sources=sources, person_file=persons, rename=())

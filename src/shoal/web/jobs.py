@@ -176,9 +176,7 @@ class Job:
 
     def _keep_result(self) -> None:
         if self.keep_as is not None and self.result is not None:
-            self.project.put_result(
-                self.keep_as, self.result, depends_on=self.depends_on, made_from=self._made_from
-            )
+            self.project.put_result(self.keep_as, self.result, depends_on=self.depends_on, made_from=self._made_from)
 
     def _keep(self) -> None:
         self._ended = self._ended or time.monotonic()

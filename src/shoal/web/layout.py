@@ -16,7 +16,8 @@ any other error only where it came up.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,7 @@ from nicegui import context, ui
 from shoal.errors import ShoalError
 from shoal.web.app import App
 from shoal.web.jobs import Job, told_without_values
-from shoal.web.project import STEPS, ChangedMeanwhile
+from shoal.web.project import STEPS, ChangedMeanwhile, Chosen
 
 PLACE_OF_STEP = {"data": "/", "columns": "/columns", "risk": "/risk", "protect": "/protect", "release": "/release"}
 NAME_OF_STEP = {"data": "Data", "columns": "Columns", "risk": "Risk now", "protect": "Protect", "release": "Release"}
@@ -45,9 +46,10 @@ class View:
         self.seen = app.project.chosen.version
         self._banner: Any = None
         self._steps: Any = None
+        self._ways: Any = None
 
     @property
-    def chosen(self) -> Any:
+    def chosen(self) -> Chosen:
         """The project's choices as they are now."""
         return self.app.project.chosen
 
@@ -87,9 +89,16 @@ class View:
         except Exception as error:
             self.tell(told_without_values(error))
 
+    def catch_up(self) -> None:
+        """Take the choices as they are now for seen: after something that this page itself has started changed them."""
+        self.seen = self.app.project.chosen.version
+        self.refresh_steps()
+
     def refresh_steps(self) -> None:
-        """Draw the step bar again."""
+        """Draw the step bar and the way on again."""
         self._steps.refresh()
+        if self._ways is not None:
+            self._ways.content = _ways_on(self.step, self.app.project.states())
 
     def _tell_changed(self) -> None:
         self._banner.clear()
@@ -117,7 +126,7 @@ def page(app: App, step: str, *, title: str, lead: str) -> Iterator[View]:
         ).classes("sh-title")  # fmt: skip
         view._banner = ui.element("div").classes("sh-banner").props('aria-live="polite"')
         yield view
-        _ways_on(step)
+        view._ways = ui.html(_ways_on(step, app.project.states()), sanitize=False).classes("sh-wide")
     ui.timer(SECONDS_BETWEEN_LOOKS, view._look)
 
 
@@ -181,7 +190,7 @@ def _step_bar(states: dict[str, str], now: str) -> str:
     return f"<ol>{''.join(items)}</ol>"
 
 
-def _ways_on(step: str) -> None:
+def _ways_on(step: str, states: Mapping[str, str]) -> str:
     place = STEPS.index(step)
     links = []
     if place > 0:
@@ -189,8 +198,9 @@ def _ways_on(step: str) -> None:
         links.append(f'<a class="sh-way" href="{PLACE_OF_STEP[before]}">← {NAME_OF_STEP[before]}</a>')
     if place + 1 < len(STEPS):
         after = STEPS[place + 1]
-        links.append(f'<a class="sh-way sh-way-on" href="{PLACE_OF_STEP[after]}">{NAME_OF_STEP[after]} →</a>')
-    ui.html(f'<nav class="sh-ways" aria-label="Next and previous step">{"".join(links)}</nav>', sanitize=False)
+        is_ready = " sh-way-primary" if states[step] == "done" else ""
+        links.append(f'<a class="sh-way sh-way-on{is_ready}" href="{PLACE_OF_STEP[after]}">{NAME_OF_STEP[after]} →</a>')
+    return f'<nav class="sh-ways" aria-label="Next and previous step">{"".join(links)}</nav>'
 
 
 FISH = (
@@ -298,6 +308,87 @@ def button(text: str, on_click: Callable[[], Any] | None = None, *, kind: str = 
     """A button: "primary" (one a page), "plain", "quiet" or "danger"."""
     made = ui.button(text, on_click=on_click, color=None)
     return made.props("unelevated no-caps").classes(f"sh-button sh-button-{kind}")
+
+
+def select(
+    label: str,
+    options: Mapping[str, str],
+    value: str,
+    on_change: Callable[[str], Any],
+    *,
+    is_label_seen: bool = True,
+    hint: str = "",
+) -> Any:
+    """A plain select box with a label: `options` has the words to show by value."""
+    name = f"field-{next(_numbers)}"
+    inside = "".join(
+        f'<option value="{html.escape(key, quote=True)}"{" selected" if key == value else ""}>{html.escape(words)}</option>'
+        for key, words in options.items()
+    )
+    with ui.element("div").classes("sh-field") as field:
+        _label(name, label, is_seen=is_label_seen)
+        box = ui.html(inside, tag="select", sanitize=False).classes("sh-select").props(f"id={name}")
+        box.on("change", lambda event: on_change(str(event.args)), js_handler="(event) => emit(event.target.value)")
+        if hint:
+            ui.label(hint).classes("sh-field-hint")
+    return field
+
+
+def text_input(
+    label: str,
+    value: str,
+    on_change: Callable[[str], Any],
+    *,
+    kind: str = "text",
+    hint: str = "",
+    width: str = "",
+    is_label_seen: bool = True,
+) -> Any:
+    """A plain input with a label; `on_change` is called when the steward has finished typing."""
+    name = f"field-{next(_numbers)}"
+    with ui.element("div").classes("sh-field") as field:
+        _label(name, label, is_seen=is_label_seen)
+        box = ui.element("input").classes("sh-input").props(f"id={name} type={kind} autocomplete=off")
+        box.props["value"] = value
+        if width:
+            box.style(f"width: {width}")
+        box.on("change", lambda event: on_change(str(event.args)), js_handler="(event) => emit(event.target.value)")
+        if hint:
+            ui.label(hint).classes("sh-field-hint")
+    return field
+
+
+def _label(name: str, words: str, *, is_seen: bool = True) -> None:
+    ui.html(html.escape(words), tag="label", sanitize=False).props(f"for={name}").classes(
+        "" if is_seen else "sh-unseen"
+    )
+
+
+_numbers = itertools.count(1)
+
+
+def drop_zone(
+    address: str,
+    on_received: Callable[[dict[str, Any]], Any],
+    *,
+    label: str = "Choose files",
+    hint: str = "",
+    accept: str = "",
+    takes_many: bool = True,
+    is_small: bool = False,
+) -> Any:
+    """A place to choose files or drop them on; each is sent to the address, and what it answered is handed over."""
+    name = f"field-{next(_numbers)}"
+    many = " multiple" if takes_many else ""
+    inside = (
+        f'<label for="{name}"><span>{html.escape(label)}</span> or drop {"them" if takes_many else "it"} here</label>'
+        f'<p>{html.escape(hint)}</p><input id="{name}" type="file"{many} accept="{html.escape(accept, quote=True)}">'
+        '<progress max="1" value="0" aria-label="share sent" hidden></progress>'
+        '<p class="sh-drop-said" role="status"></p>'
+    )
+    zone = ui.html(inside, sanitize=False).classes("sh-drop sh-drop-small" if is_small else "sh-drop")
+    zone.props["data-address"] = address
+    return zone.on("received", lambda event: on_received(event.args), js_handler="(event) => emit(event.detail)")
 
 
 def row(*, wide: bool = False) -> Any:

@@ -1,0 +1,61 @@
+// What pages do in the browser beyond NiceGUI: send files piece by piece, and move things with the mouse.
+
+window.shoal = {
+  // A drop zone made by layout.drop_zone: sends each chosen file with PUT, then tells the page.
+  send: async function (zone, files) {
+    const said = zone.querySelector(".sh-drop-said");
+    const bar = zone.querySelector("progress");
+    const input = zone.querySelector("input");
+    input.disabled = true;
+    said.classList.remove("sh-drop-error");
+    for (const file of files) {
+      bar.hidden = false;
+      bar.value = 0;
+      said.textContent = "Sending " + file.name;
+      const answer = await window.shoal.put(zone.dataset.address + encodeURIComponent(file.name), file, (share) => {
+        bar.value = share;
+      });
+      if (!answer.ok) {
+        said.textContent = answer.message;
+        said.classList.add("sh-drop-error");
+        break;
+      }
+      said.textContent = "Received " + file.name;
+      zone.dispatchEvent(new CustomEvent("received", { detail: answer.told }));
+    }
+    bar.hidden = true;
+    input.value = "";
+    input.disabled = false;
+  },
+
+  put: function (address, file, onShare) {
+    return new Promise((resolve) => {
+      const request = new XMLHttpRequest();
+      request.upload.onprogress = (event) => event.lengthComputable && onShare(event.loaded / event.total);
+      request.onerror = () =>
+        resolve({ ok: false, message: "The file was not taken: it is too large, or shoal has ended." });
+      request.onload = () => {
+        let told = {};
+        try {
+          told = JSON.parse(request.responseText);
+        } catch {
+          const page = new DOMParser().parseFromString(request.responseText, "text/html");
+          const words = [page.querySelector("h1"), page.querySelector("h1 + p")].map((part) => part?.textContent ?? "");
+          told = { message: words.join(". ") };
+        }
+        resolve({ ok: request.status === 200, told, message: told.message || "The file was not taken." });
+      };
+      request.open("PUT", address);
+      request.setRequestHeader("Content-Type", "application/octet-stream");
+      request.send(file);
+    });
+  },
+};
+
+document.addEventListener("change", (event) => {
+  const zone = event.target.closest?.(".sh-drop");
+  if (zone && event.target.type === "file") window.shoal.send(zone, [...event.target.files]);
+});
+for (const [name, isOver] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
+  document.addEventListener(name, (event) => event.target.closest?.(".sh-drop")?.classList.toggle("sh-over", isOver));
+}

@@ -402,7 +402,9 @@ def refusal_page(title: str, words: str, *, again: bool = False) -> str:
 
 def password_page(*, was_wrong: bool = False) -> str:
     """The page that asks for the password."""
-    wrong = '<p class="wrong" role="alert">That is not the password. The next try takes longer.</p>' if was_wrong else ""
+    wrong = (
+        '<p class="wrong" role="alert">That is not the password. The next try takes longer.</p>' if was_wrong else ""
+    )
     form = (
         '<form method="post" action="/password"><label for="password">Password</label>'
         '<input id="password" name="password" type="password" autocomplete="current-password" required autofocus>'

@@ -108,7 +108,9 @@ def begin(project: Project, *, files: Sequence[str | Path], policy: str | Path |
         fill(project)
     if files:
         sources = tuple(project.copy_file(file) for file in files)
-        project.update(seen=project.chosen.version, sources=sources, columns=(), rename=(), person_file=None, join_on={})
+        project.update(
+            seen=project.chosen.version, sources=sources, columns=(), rename=(), person_file=None, join_on={}
+        )
     if policy is not None:
         from shoal.policy import Policy
 
