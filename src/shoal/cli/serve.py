@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -84,7 +85,7 @@ def serve(
 def _announce(address: str) -> None:
     """The address alone on a line of stdout, never wrapped, at once."""
     click.echo(address)
-    click.get_text_stream("stdout").flush()
+    sys.stdout.flush()
     click.echo("Open this address in a browser on this machine. End with Ctrl-C.", err=True)
 
 

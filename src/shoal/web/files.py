@@ -1,4 +1,4 @@
-"""Files to the web app: streamed into the private folder, checked, and refused with words; and the style of its pages."""
+"""Files to the web app, streamed into the private folder and checked; and the style of its pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shoal.errors import InputError, ShoalError
 from shoal.web.app import App
 from shoal.web.project import PRIVATE_FILE, Project, SourceFile, safe_name
 
-ASSETS = {"style.css": "text/css", "page.js": "text/javascript", "fish.svg": "image/svg+xml"}
+ASSETS = {"style.css": "text/css", "charts.css": "text/css", "page.js": "text/javascript", "fish.svg": "image/svg+xml"}
 PURPOSES = ("records", "persons", "hierarchy")
 TABLES = {".csv", ".tsv", ".txt", ".asc", ".data", ".gz", ".parquet", ".pq"}
 PARQUET = {".parquet", ".pq"}

@@ -287,10 +287,14 @@ def told_without_values(error: BaseException) -> str:
     """An unexpected error in words that hold no value of the table: its type, and where in shoal it came up."""
     if isinstance(error, MemoryError):
         return "There is not enough memory for this. Close other programs, or take fewer columns."
+    return f"An unexpected {type(error).__name__}{place_of(error)}. Nothing was written. This is a fault in shoal."
+
+
+def place_of(error: BaseException) -> str:
+    """Where in shoal an error came up: " at NAME in FILE", or nothing."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "shoal" in frame.filename.replace("\\", "/").split("/")]
-    place = f" at {ours[-1].name} in {ours[-1].filename.replace(chr(92), '/').split('/')[-1]}" if ours else ""
-    return f"An unexpected {type(error).__name__}{place}. Nothing was written. This is a fault in shoal."
+    return f" at {ours[-1].name} in {ours[-1].filename.replace(chr(92), '/').split('/')[-1]}" if ours else ""
 
 
 def _died(exit_code: int | None) -> str:

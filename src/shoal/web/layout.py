@@ -9,8 +9,8 @@ A page is written as
             layout.button("Go on", lambda: ui.navigate.to("/protect"), kind="primary")
 
 `view.save(**changes)` changes the project's choices; it says so on the page where another tab was faster, and returns
-whether it was done. Handlers that may fail run inside `with view.telling():`, which shows a ShoalError's own words and of
-any other error only where it came up.
+whether it was done. Handlers that may fail run inside `with view.telling():`, which shows a ShoalError's own words,
+and of any other error only where it came up.
 """
 
 from __future__ import annotations
@@ -135,16 +135,21 @@ def head(title: str) -> None:
     ui.page_title(title)
     ui.colors(primary="#0b6a6f", secondary="#3d5a66", accent="#8a5a00", positive="#1d6b3c", negative="#a12a1d",
               info="#0b6a6f", warning="#8a5a00", dark="#182427", dark_page="#10191b")  # fmt: skip
-    ui.add_head_html('<link rel="stylesheet" href="/assets/style.css"><script src="/assets/page.js"></script>')
+    ui.add_head_html(
+        '<link rel="stylesheet" href="/assets/style.css"><link rel="stylesheet" href="/assets/charts.css">'
+        '<script src="/assets/page.js"></script>'
+    )
 
 
 def _header(view: View) -> None:
     look = context.client.request.cookies.get("shoal_look", "") if context.client.request else ""
     dark = ui.dark_mode({"dark": True, "light": False}.get(look))
     with ui.header(wrap=False).classes("sh-header"), ui.element("div").classes("sh-header-inside"):
-        ui.html('<a class="sh-skip" href="#content">To the content</a>', sanitize=False)
-        ui.html(f'<a class="sh-brand" href="/" aria-label="shoal, first step">{FISH}<span>shoal</span></a>',
-                sanitize=False)  # fmt: skip
+        ui.html(
+            '<a class="sh-skip" href="#content">To the content</a>'
+            f'<a class="sh-brand" href="/" aria-label="shoal, first step">{FISH}<span>shoal</span></a>',
+            sanitize=False,
+        )
 
         @ui.refreshable
         def steps() -> None:
@@ -206,7 +211,8 @@ def _ways_on(step: str, states: Mapping[str, str]) -> str:
 FISH = (
     '<svg viewBox="0 0 40 26" width="34" height="22" aria-hidden="true" fill="currentColor">'
     '<path d="M2 8c5-5 11-5 15 0l5-4v8l-5-4c-4 5-10 5-15 0z"/><path d="M18 17c4-4 9-4 12 0l4-3v6l-4-3c-3 4-8 4-12 0z"'
-    ' opacity=".7"/><path d="M4 20c3-3 7-3 9.500 0l3.500-2.500v5L13.500 20c-2.500 3-6.500 3-9.500 0z" opacity=".5"/></svg>'
+    ' opacity=".7"/><path d="M4 20c3-3 7-3 9.500 0l3.500-2.500v5L13.500 20c-2.500 3-6.500 3-9.500 0z"'
+    ' opacity=".5"/></svg>'
 )
 
 
@@ -288,7 +294,7 @@ def _cell(value: object) -> str:
 
 
 def note(words: str, *, tone: str = "info") -> Any:
-    """A message: "info", "good", "warn" or "bad"; what is made inside `with note(...)` stands below the words."""
+    """A message of a tone: "info", "good", "warn" or "bad"; what is made inside of it stands below the words."""
     role = "alert" if tone == "bad" else "status"
     with ui.element("div").classes(f"sh-note sh-note-{tone}").props(f'role="{role}"') as box:
         lines = "".join(f"<p>{html.escape(line)}</p>" for line in words.split("\n") if line.strip())
@@ -322,7 +328,8 @@ def select(
     """A plain select box with a label: `options` has the words to show by value."""
     name = f"field-{next(_numbers)}"
     inside = "".join(
-        f'<option value="{html.escape(key, quote=True)}"{" selected" if key == value else ""}>{html.escape(words)}</option>'
+        f'<option value="{html.escape(key, quote=True)}"{" selected" if key == value else ""}>'
+        f"{html.escape(words)}</option>"
         for key, words in options.items()
     )
     with ui.element("div").classes("sh-field") as field:

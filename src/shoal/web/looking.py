@@ -86,16 +86,16 @@ def _odd(column: str | None, tone: str, words: str, **more: Any) -> dict[str, An
 def _odd_about_persons(frame: pl.DataFrame, seen: Profile) -> Iterator[dict[str, Any]]:
     if seen.person is None:
         yield _odd(
-            None, "warn", "No column seems to name the person, so each record counts as a person of its own. If persons "
-            "have several records, choose the column that names them on the next page: risk is far higher then."
+            None, "warn", "No column seems to name the person, so each record counts as a person of its own. If "
+            "persons have several records, choose the column that names them on the next page: risk is far higher then."
         )  # fmt: skip
         return
     heaviest = int(frame[seen.person].value_counts()["count"].max())  # type: ignore[arg-type]
     if heaviest > HEAVY * frame.height and heaviest > 1:
         share = heaviest / frame.height
         yield _odd(
-            seen.person, "warn", f"One person has {heaviest:,} records, {share:.0%} of the table. Such a person is hard "
-            "to hide among others."
+            seen.person, "warn", f"One person has {heaviest:,} records, {share:.0%} of the table. Such a person is "
+            "hard to hide among others."
         )  # fmt: skip
 
 
@@ -139,8 +139,8 @@ def _mixed(reading: Reading, values: pl.Series) -> dict[str, Any]:
     place = f"line {line:,}" if line is not None else f"record {record + 1:,}"
     n_numbers = len(values) - values.null_count() - n_texts
     return _odd(
-        values.name, "warn", f"{n_numbers:,} numbers are mixed with {n_texts:,} texts, the first in {place}. It is taken "
-        "as categories, unless the texts are mended or mean that the value is missing."
+        values.name, "warn", f"{n_numbers:,} numbers are mixed with {n_texts:,} texts, the first in {place}. It is "
+        "taken as categories, unless the texts are mended or mean that the value is missing."
     )  # fmt: skip
 
 
@@ -172,8 +172,8 @@ def _odd_texts(column: ColumnProfile, values: pl.Series) -> Iterator[dict[str, A
     if len(words):
         forms = words.unique().sort().to_list()
         yield _odd(
-            column.name, "warn", f"{len(words):,} values look as if they meant that the value is missing. They count as "
-            "values until you say so under 'How the files are written'.", missing=forms
+            column.name, "warn", f"{len(words):,} values look as if they meant that the value is missing. They count "
+            "as values until you say so under 'How the files are written'.", missing=forms
         )  # fmt: skip
     n_blanks = int((present != present.str.strip_chars()).sum())
     if n_blanks:

@@ -3,7 +3,7 @@
 The folder (mode 0700) holds
 
     project.json       what was chosen, with a version number
-    policy.toml        the same choices as THE policy that `shoal protect --policy` reads; absent while columns lack roles
+    policy.toml        the same choices as THE policy that `shoal protect --policy` reads; absent while roles lack
     sources/           the files that were uploaded or picked
     hierarchies/       hierarchy files that the policy names
     results/NAME.json  what was computed (assessment, frontier, ...) and which choices it was computed from

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import html
+import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
@@ -69,7 +70,7 @@ def hosts_of(host: str, port: int) -> frozenset[str]:
 
 
 def seconds_to_wait(n_failures: int) -> float:
-    """How long the answer to a wrong password waits: half a second, doubled with each further one, half a minute at most.
+    """How long the answer to a wrong password waits: half a second, doubled each time, half a minute at most.
 
     Examples
     --------
@@ -204,11 +205,12 @@ class Guard:
     async def _with_limit(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         """Hand on, counting the body (a header may lie) and adding our headers to the answer."""
         n_bytes = 0
-        has_begun = False
+        has_begun = is_gone = False
 
         async def counted() -> Message:
-            nonlocal n_bytes
+            nonlocal n_bytes, is_gone
             message = await receive()
+            is_gone = is_gone or message["type"] == "http.disconnect"
             n_bytes += len(message.get("body", b""))
             if n_bytes > limit:
                 raise _TooLargeError
@@ -231,6 +233,12 @@ class Guard:
         except _TooLargeError:
             if not has_begun:
                 await _refuse(scope, send, 413, *too_large(limit))
+        except Exception:
+            if is_gone:  # the browser has closed the page: nobody waits for an answer
+                return
+            logging.getLogger("shoal").exception("an answer failed")  # shown without its words
+            if not has_begun:
+                await _refuse(scope, send, 500, *FAULT)
 
 
 class _TooLargeError(Exception):
@@ -354,6 +362,12 @@ OTHER_ORIGIN = (
 NO_ORIGIN = (
     "A request that does not say where it comes from was refused",
     "What changes something must come from a page of shoal itself. Nothing was changed.",
+)
+
+FAULT = (
+    "Something went wrong in shoal",
+    "This is a fault in shoal, not in your data, and nothing was published. Load the page again: what you chose is "
+    "kept.",
 )
 
 

@@ -23,7 +23,7 @@ from fastapi import FastAPI
 
 from shoal.errors import ParameterError, ShoalError
 from shoal.web.app import App
-from shoal.web.jobs import Jobs, told_without_values
+from shoal.web.jobs import Jobs, place_of, told_without_values
 from shoal.web.project import STEPS, Project
 from shoal.web.safety import LOOPBACK, Guard, hosts_of
 
@@ -162,7 +162,7 @@ def _serve(
     )
     log_without_values()
     config = uvicorn.Config(
-        guard,  # type: ignore[arg-type]
+        guard,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -265,7 +265,7 @@ class _WithoutValues(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         error = error or (record.msg if isinstance(record.msg, BaseException) else None)
         if error is not None:
-            told = told_without_values(error)
+            told = f"an unexpected {type(error).__name__}{place_of(error)}"
         else:
             told = f"{record.levelname.lower()} of {record.name} at {record.funcName}, line {record.lineno}"
         with contextlib.suppress(OSError, ValueError):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nicegui import run, ui
 
+from shoal.errors import InputError
 from shoal.web import layout, looking
 from shoal.web.app import App
 from shoal.web.files import TABLES, put_into, refuse_ending, refuse_other_content
@@ -68,7 +70,7 @@ class DataPage:
             return
         with ui.element("ul").classes("sh-list").props('aria-label="Chosen files"'):
             for source in chosen.sources:
-                self._file(source, lambda source=source: self._remove(source))
+                self._file(source, partial(self._remove, source))
 
     def _file(self, source: SourceFile, remove: Callable[[], Any]) -> None:
         with ui.element("li").classes("sh-file"):
@@ -84,16 +86,18 @@ class DataPage:
                 for path in self.app.files_here:
                     with ui.element("li").classes("sh-file"):
                         ui.label(path.name)
-                        button = layout.button("Take", lambda path=path: self._take(path)).classes("sh-button-small")
+                        button = layout.button("Take", partial(self._take, path)).classes("sh-button-small")
                         button.props["aria-label"] = f"Take {path.name}"
 
     async def _take(self, path: Path) -> None:
         with self.view.telling():
             refuse_ending(path.name)
             if not path.is_file():
-                raise looking.InputError(f"There is no file '{path.name}' any more.")
+                raise InputError(f"There is no file '{path.name}' any more.")
             refuse_other_content(path, path.name)
             source = await run.io_bound(self.app.project.copy_file, path)
+            if source is None:  # the server is about to end
+                return
             put_into(self.app.project, source, "records")
             self._received({})
 
@@ -227,8 +231,8 @@ class DataPage:
 
     def _ask_about_persons(self) -> None:
         hint = (
-            "Where age, sex or address stand in a file of their own with one line a person, choose it here. Its columns "
-            "are joined to the records by the key that both files have."
+            "Where age, sex or address stand in a file of their own with one line a person, choose it here. Its "
+            "columns are joined to the records by the key that both files have."
         )
         with layout.card("A table of persons (if you have one)", hint=hint):
             self.persons = ui.refreshable(self._persons)
@@ -287,7 +291,9 @@ class DataPage:
         columns = [looking.columns_of(self.app.project, source) for source in chosen.sources]
         if not all(columns) or all(set(each) == set(columns[0]) for each in columns):
             return
-        hint = "The files call some columns by different names. Say which mean the same; the name of the first file is taken."
+        hint = (
+            "The files call some columns by different names. Say which mean the same: the first file's name is taken."
+        )
         with layout.card("Columns of the files", hint=hint):
             for place, (source, own) in enumerate(zip(chosen.sources[1:], columns[1:], strict=True), start=1):
                 strange = [name for name in own if name not in columns[0]]
@@ -297,7 +303,7 @@ class DataPage:
                     for name in strange:
                         options = {"": "has no counterpart", **{other: f"is the same as {other}" for other in absent}}
                         layout.select(f"{name} in {source.name}", options, renamed.get(name, ""),
-                                      lambda value, place=place, name=name: self._rename(place, name, value))  # fmt: skip
+                                      partial(self._rename, place, name))  # fmt: skip
 
     def _rename(self, place: int, name: str, common: str) -> None:
         chosen = self.view.chosen
