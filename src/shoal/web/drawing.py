@@ -36,10 +36,22 @@ def counted(
         for label, n, part in zip(labels, counts, shares(counts), strict=True)
     ]
     chart = column_chart(
-        labels, series, title=title, description=told_of(labels, series), height=150, mark_at=mark_at, mark=mark
+        [_short(label) for label in labels],
+        series,
+        title=title,
+        description=told_of(labels, series),
+        height=170,
+        width=480,
+        mark_at=mark_at,
+        mark=mark,
     )
     numbers = table(["Class", unit.capitalize(), "Share"], rows, numeric=(1, 2), caption=f"{title}: the numbers")
     return figure(chart, title=title, caption=caption, legend=series, table=numbers)
+
+
+def _short(label: str) -> str:
+    """A class as the axis has room for it."""
+    return label.replace("up to ", "≤").replace("over ", ">")
 
 
 def bars(heading: str, labels: Sequence[str], counts: Sequence[int], *, of: int, unit: str, title: str) -> Markup:

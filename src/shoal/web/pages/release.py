@@ -242,7 +242,7 @@ def _groups(app: App, name: str) -> None:
         "Groups",
         hint="Persons of a group look alike in the release. This view is for you alone: sort by size or risk.",
     ):
-        place = ui.html("", sanitize=False).classes("sh-wide")
+        place = ui.html("", sanitize=False).classes("sh-wide sh-groups")
         place.on("click", lambda event: sort(event.args), js_handler=SORT)
         with layout.row():
             back = layout.button("← Previous", lambda: turn(-1))
