@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from shoal.web.jobs import Jobs
 from shoal.web.project import Project
@@ -24,3 +25,5 @@ class App:
     is_demo: bool = False
     files_here: tuple[Path, ...] = field(default=())
     """Files of this machine that may be picked without uploading them."""
+    cache: dict[str, Any] = field(default_factory=dict)
+    """What pages keep between two looks, by name; lost with the server."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,23 +72,22 @@ class View:
         self._banner.clear()
         with self._banner:
             note(words, tone=tone)
-        ui.run_javascript("window.scrollTo({top: 0})")
+            ui.run_javascript("window.scrollTo({top: 0})")
 
     def hush(self) -> None:
         """Take the message away."""
         self._banner.clear()
 
-    @contextmanager
-    def telling(self) -> Iterator[None]:
+    def telling(self) -> Telling:
         """Show what goes wrong inside, in words that hold no value of the table."""
-        try:
-            yield
-        except ChangedMeanwhile:
+        return Telling(self)
+
+    def tell_error(self, error: Exception) -> None:
+        """Show an error: a ShoalError in its own words, any other by where it came up."""
+        if isinstance(error, ChangedMeanwhile):
             self._tell_changed()
-        except ShoalError as error:
-            self.tell(str(error))
-        except Exception as error:
-            self.tell(told_without_values(error))
+        else:
+            self.tell(str(error) if isinstance(error, ShoalError) else told_without_values(error))
 
     def catch_up(self) -> None:
         """Take the choices as they are now for seen: after something that this page itself has started changed them."""
@@ -109,6 +109,23 @@ class View:
     def _look(self) -> None:
         if self.app.project.chosen.version != self.seen and not self._banner.default_slot.children:
             self._tell_changed()
+
+
+class Telling:
+    """What goes wrong inside is shown on the page, and goes no further."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Show the error, if there is one."""
+        if not isinstance(error, Exception):
+            return False
+        self.view.tell_error(error)
+        return True
 
 
 # The frame
@@ -324,9 +341,10 @@ def select(
     *,
     is_label_seen: bool = True,
     hint: str = "",
+    name: str = "",
 ) -> Any:
     """A plain select box with a label: `options` has the words to show by value."""
-    name = f"field-{next(_numbers)}"
+    name = name or f"field-{next(_numbers)}"
     inside = "".join(
         f'<option value="{html.escape(key, quote=True)}"{" selected" if key == value else ""}>'
         f"{html.escape(words)}</option>"
@@ -396,6 +414,11 @@ def drop_zone(
     zone = ui.html(inside, sanitize=False).classes("sh-drop sh-drop-small" if is_small else "sh-drop")
     zone.props["data-address"] = address
     return zone.on("received", lambda event: on_received(event.args), js_handler="(event) => emit(event.detail)")
+
+
+def focus(name: str) -> None:
+    """Put the keyboard's focus on an element, after what was drawn anew stands there."""
+    ui.run_javascript(f"setTimeout(() => document.getElementById({json.dumps(name)})?.focus(), 80)")
 
 
 def row(*, wide: bool = False) -> Any:

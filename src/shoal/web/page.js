@@ -59,3 +59,31 @@ document.addEventListener("change", (event) => {
 for (const [name, isOver] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
   document.addEventListener(name, (event) => event.target.closest?.(".sh-drop")?.classList.toggle("sh-over", isOver));
 }
+
+// Categories into sets: ticked ones are moved with the buttons, dragged ones by dropping them on a set.
+window.shoal.ticked = (board) => [...board.querySelectorAll("input:checked")].map((box) => box.value);
+
+document.addEventListener("dragstart", (event) => {
+  const chip = event.target.closest?.(".sh-chip");
+  if (!chip) return;
+  const ticked = window.shoal.ticked(chip.closest(".sh-board"));
+  const places = ticked.includes(chip.dataset.place) ? ticked : [chip.dataset.place];
+  event.dataTransfer.setData("application/x-shoal", JSON.stringify(places));
+  event.dataTransfer.effectAllowed = "move";
+});
+document.addEventListener("dragover", (event) => {
+  const set = event.target.closest?.(".sh-set");
+  if (set && event.dataTransfer.types.includes("application/x-shoal")) {
+    event.preventDefault();
+    set.classList.add("sh-over");
+  }
+});
+document.addEventListener("dragleave", (event) => event.target.closest?.(".sh-set")?.classList.remove("sh-over"));
+document.addEventListener("drop", (event) => {
+  const set = event.target.closest?.(".sh-set");
+  const data = event.dataTransfer?.getData("application/x-shoal");
+  if (!set || !data) return;
+  event.preventDefault();
+  const detail = { values: JSON.parse(data), to: set.dataset.set };
+  set.closest(".sh-board").dispatchEvent(new CustomEvent("moved", { detail }));
+});

@@ -280,6 +280,14 @@ class Project:
             faults.append("No column is chosen as known to others. At least one is needed: what others may know.")
         return faults
 
+    def problem(self) -> str | None:
+        """Why no policy can be made of the choices, in words; None where one can."""
+        try:
+            self.policy()
+        except ShoalError as error:
+            return str(error)
+        return None
+
     def policy(self) -> Policy:
         """The policy of the choices; a PolicyError says what is missing."""
         from shoal.errors import PolicyError
@@ -412,7 +420,7 @@ class Project:
         states = {}
         for step in STEPS:
             if step == "columns":
-                states[step] = "open" if self.faults() else "done"
+                states[step] = "open" if self.problem() else "done"
                 continue
             result = self.result(RESULT_OF_STEP[step])
             states[step] = "open" if result is None else "stale" if result.is_stale else "done"
