@@ -399,6 +399,7 @@ def drop_zone(
     label: str = "Choose files",
     hint: str = "",
     accept: str = "",
+    limit: int = 1 << 30,
     takes_many: bool = True,
     is_small: bool = False,
 ) -> Any:
@@ -413,6 +414,7 @@ def drop_zone(
     )
     zone = ui.html(inside, sanitize=False).classes("sh-drop sh-drop-small" if is_small else "sh-drop")
     zone.props["data-address"] = address
+    zone.props["data-limit"] = limit
     return zone.on("received", lambda event: on_received(event.args), js_handler="(event) => emit(event.detail)")
 
 

@@ -11,6 +11,13 @@ window.shoal = {
     for (const file of files) {
       bar.hidden = false;
       bar.value = 0;
+      if (file.size > Number(zone.dataset.limit)) {
+        const most = Math.floor(Number(zone.dataset.limit) / 1048576).toLocaleString("en");
+        said.textContent = file.name + " is too large: at most " + most + " MB are taken. Name the file when starting " +
+          "shoal instead: shoal serve FILE has no such limit.";
+        said.classList.add("sh-drop-error");
+        break;
+      }
       said.textContent = "Sending " + file.name;
       const answer = await window.shoal.put(zone.dataset.address + encodeURIComponent(file.name), file, (share) => {
         bar.value = share;

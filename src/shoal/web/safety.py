@@ -15,6 +15,7 @@ what to do. No page of this layer shows anything of a table.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import html
 import logging
@@ -35,6 +36,7 @@ LARGEST_FORM = 4096
 LARGEST_MESSAGE = 1 << 20
 """Of a body that is no upload: what pages send over HTTP is small."""
 UPLOADS = "/files/"
+SECONDS_TO_READ_AWAY = 20
 
 # NiceGUI builds its pages in the browser: it brings inline scripts and styles, and compiles templates. All of them come
 # from this server; nothing is loaded from or sent to anywhere else.
@@ -198,6 +200,7 @@ class Guard:
         limit = self.max_upload if scope["path"].startswith(UPLOADS) else LARGEST_MESSAGE
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > limit:
+            await _read_away(receive, limit)
             await _refuse(scope, send, 413, *too_large(limit))
             return
         await self._with_limit(scope, receive, send, limit)
@@ -205,19 +208,22 @@ class Guard:
     async def _with_limit(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         """Hand on, counting the body (a header may lie) and adding our headers to the answer."""
         n_bytes = 0
-        has_begun = is_gone = False
+        has_begun = is_gone = is_too_large = False
 
         async def counted() -> Message:
-            nonlocal n_bytes, is_gone
+            nonlocal n_bytes, is_gone, is_too_large
             message = await receive()
             is_gone = is_gone or message["type"] == "http.disconnect"
             n_bytes += len(message.get("body", b""))
             if n_bytes > limit:
+                is_too_large = True
                 raise _TooLargeError
             return message
 
         async def with_headers(message: Message) -> None:
             nonlocal has_begun
+            if is_too_large and not has_begun:  # the app's own words for the error that ended its reading
+                return
             if message["type"] == "http.response.start":
                 has_begun = True
                 own = {name.encode() for name in HEADERS}
@@ -230,15 +236,14 @@ class Guard:
 
         try:
             await self.app(scope, counted, with_headers)
-        except _TooLargeError:
-            if not has_begun:
-                await _refuse(scope, send, 413, *too_large(limit))
         except Exception:
-            if is_gone:  # the browser has closed the page: nobody waits for an answer
-                return
-            logging.getLogger("shoal").exception("an answer failed")  # shown without its words
-            if not has_begun:
-                await _refuse(scope, send, 500, *FAULT)
+            if not is_gone and not is_too_large:  # gone: the browser has closed the page, and nobody waits
+                logging.getLogger("shoal").exception("an answer failed")  # shown without its words
+                if not has_begun:
+                    await _refuse(scope, send, 500, *FAULT)
+        if is_too_large and not has_begun:
+            await _read_away(receive, limit)
+            await _refuse(scope, send, 413, *too_large(limit))
 
 
 class _TooLargeError(Exception):
@@ -302,6 +307,18 @@ async def _whole_body(receive: Receive, limit: int) -> bytes | None:
             return None
         if not message.get("more_body"):
             return body
+
+
+async def _read_away(receive: Receive, limit: int) -> None:
+    """Take the rest of a body that is too large, within reason: whoever still sends would not hear the answer."""
+    n_bytes = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SECONDS_TO_READ_AWAY):
+            while n_bytes < 4 * limit + (64 << 20):
+                message = await receive()
+                n_bytes += len(message.get("body", b""))
+                if message["type"] != "http.request" or not message.get("more_body"):
+                    return
 
 
 async def _answer(send: Send, status: int, page: str, more: Iterable[tuple[bytes, bytes]] = ()) -> None:

@@ -274,7 +274,7 @@ class _WithoutValues(logging.Handler):
 
 def log_without_values() -> None:
     """Send all logs through a handler that shows no message of others: addresses hold the token, errors hold values."""
-    for name in ("", "uvicorn", "uvicorn.error", "uvicorn.access", "nicegui", "asyncio", "engineio", "socketio"):
+    for name in ("", *logging.root.manager.loggerDict):  # libraries bring handlers of their own
         logger = logging.getLogger(name)
         logger.handlers = [_WithoutValues()] if not name else []
         logger.propagate = True

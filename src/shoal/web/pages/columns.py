@@ -79,11 +79,12 @@ class ColumnsPage:
         self.n_counts = 0
         self.edited: str | None = None
         self.rows: dict[str, Any] = {}
-        with ui.element("div").classes("sh-alone-card"), layout.card("How recognisable are the persons?"):
-            self.alone = ui.html("", sanitize=False).classes("sh-wide").props('aria-live="polite"')
-        with layout.card("What each column is"):
-            _legend()
-            self._table()
+        with ui.element("div").classes("sh-together"):  # the count stays in sight as long as the table does
+            with ui.element("div").classes("sh-alone-card"), layout.card("How recognisable are the persons?"):
+                self.alone = ui.html("", sanitize=False).classes("sh-wide").props('aria-live="polite"')
+            with layout.card("What each column is"):
+                _legend()
+                self._table()
         self.editor = ui.element("div").classes("sh-wide sh-editor").props('id="editor"')
         with layout.card("Missing values and times"), layout.row():
             self._settings()
@@ -540,7 +541,7 @@ def _told_alone(n_alone: int, n_persons: int, quasi: tuple[str, ...], person: st
     unit = "" if person else " No column names the person, so each record counts as one."
     return (
         f'<div class="sh-alone"><p class="sh-alone-words"><strong class="sh-ink-{tone}">{n_alone:,} of {n_persons:,}'
-        f"</strong> persons are unique on the chosen quasi-identifiers</p>"
+        f"</strong> persons are unique on the columns that others may know</p>"
         f'<div class="sh-meter" aria-hidden="true"><div class="sh-meter-{tone}" style="width: {share:.2%}"></div></div>'
         f'<p class="sh-hint">{share:.1%} of the persons: whoever knows their {by} finds them in the table, and reads '
         f"everything else there.{unit}</p></div>"

@@ -48,7 +48,11 @@ class DataPage:
             self.chosen_files()
             limit = app.max_upload / (1 << 20)
             layout.drop_zone(
-                "/files/records/", self._received, hint=f"CSV or Parquet, up to {limit:,.0f} MB each", accept=ACCEPT
+                "/files/records/",
+                self._received,
+                hint=f"CSV or Parquet, up to {limit:,.0f} MB each",
+                accept=ACCEPT,
+                limit=app.max_upload,
             )
             if app.files_here:
                 self._files_here()
@@ -239,7 +243,7 @@ class DataPage:
             self.persons()
             layout.drop_zone(
                 "/files/persons/", self._received, label="Choose the table of persons", accept=ACCEPT,
-                takes_many=False, is_small=True,
+                limit=self.app.max_upload, takes_many=False, is_small=True,
             )  # fmt: skip
 
     def _persons(self) -> None:
