@@ -524,9 +524,11 @@ def write_beside(file: Path, content: bytes) -> None:
 
 def _read_json(file: Path) -> dict[str, Any]:
     try:
-        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        document: Any = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise InputError(f"'{file.name}' of the project cannot be read. It was damaged or changed by hand.") from None
+    if not isinstance(document, dict):
+        raise InputError(f"'{file.name}' of the project cannot be read. It was damaged or changed by hand.")
     return document
 
 
