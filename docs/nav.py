@@ -6,6 +6,7 @@ from typing import Any
 SECTIONS = {
     "index": "Home",
     "tutorial": "Tutorial",
+    "web-app": "Web app",
     "how-to": "How-to",
     "models": "Models",
     "methods": "Methods",
