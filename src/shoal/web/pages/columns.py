@@ -59,6 +59,11 @@ def build(app: App) -> None:
             view.catch_up()
         result = app.project.result("look")
         if result is None or result.is_stale or not app.project.table_file.is_file():
+            job = app.jobs.latest("look")
+            if job is not None and job.is_running:
+                with layout.card("The files are being read"):
+                    layout.show_job(job, on_end=lambda _: ui.navigate.reload())
+                return
             with layout.note("The files were not read yet.", tone="warn"):
                 layout.button("To the page Data", lambda: ui.navigate.to("/"))
             return
@@ -90,7 +95,7 @@ class ColumnsPage:
             self._settings()
         with layout.card("The policy", hint="All choices in one file, policy.toml. The command line reads the same "
                          "file: shoal protect FILE --policy policy.toml"):  # fmt: skip
-            self.policy = ui.element("div").classes("sh-wide").props('aria-live="polite"')
+            self.policy = ui.element("div").classes("sh-wide sh-policy").props('aria-live="polite"')
         self._show_policy()
         ui.timer(0.05, self._count, once=True)
 
@@ -250,10 +255,10 @@ class ColumnsPage:
             if problem is not None:
                 layout.note(problem, tone="bad")
                 return
+            layout.note("Every column has a role, and the policy is saved.", tone="good")
             text = html.escape(self.app.project.policy_text() or "")
             ui.html('<details class="sh-help"><summary>Show policy.toml</summary>'
                     f'<pre class="sh-code" tabindex="0">{text}</pre></details>', sanitize=False)  # fmt: skip
-            layout.note("Every column has a role, and the policy is saved.", tone="good")
 
     # Hierarchies
 

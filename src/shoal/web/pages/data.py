@@ -167,7 +167,7 @@ class DataPage:
                 layout.Fact(f"{look['persons']:,}", "persons", note=_who(look)),
                 layout.Fact(f"{len(columns):,}", "columns"),
                 layout.Fact(f"{n_missing:,}", "missing values",
-                            note=f"in {sum(column['missing'] > 0 for column in columns)} columns" if n_missing else ""),
+                            note=_in_columns(sum(column["missing"] > 0 for column in columns))),
             ])  # fmt: skip
             self._odd(look)
         with layout.card("The first records", hint="As they were read. Nothing of this leaves the machine."):
@@ -323,6 +323,10 @@ class DataPage:
 
 def _who(look: Mapping[str, Any]) -> str:
     return f"told apart by '{look['person']}'" if look["person"] else "each record counts as one"
+
+
+def _in_columns(number: int) -> str:
+    return "" if not number else "in 1 column" if number == 1 else f"in {number} columns"
 
 
 def _odd_item(each: Mapping[str, Any]) -> str:
