@@ -374,7 +374,7 @@ def text_input(
     with ui.element("div").classes("sh-field") as field:
         _label(name, label, is_seen=is_label_seen)
         box = ui.element("input").classes("sh-input").props(f"id={name} type={kind} autocomplete=off")
-        box.props["value"] = value
+        box.props[".value"] = value  # as a property, and only when it changes: else each drawing would reset it
         if width:
             box.style(f"width: {width}")
         box.on("change", lambda event: on_change(str(event.args)), js_handler="(event) => emit(event.target.value)")

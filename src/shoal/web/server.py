@@ -237,6 +237,7 @@ def build(app: App) -> FastAPI:
         show_welcome_message=False,
         reconnect_timeout=10.0,
     )
+    nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True  # pages say themselves how far work is
     return api
 
 

@@ -108,9 +108,21 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     served.end()
 
 
+HAS_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    outcome = yield
+    item.stash[HAS_FAILED] = item.stash.get(HAS_FAILED, False) or outcome.get_result().failed  # type: ignore[attr-defined]
+
+
 @pytest.fixture
-def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Open pages, each in a browser window of its own without cookies; faults in the browser fail the test."""
+def open_page(chromium: Any, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Open pages, each in a browser window of its own without cookies; faults in the browser fail the test.
+
+    Of a test that fails, pictures of its pages are in its folder.
+    """
     contexts, faults = [], []
 
     def opened(served: Served, place: str = "/", **options: Any) -> Any:
@@ -126,7 +138,10 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
         return page
 
     yield opened
-    for context in contexts:
+    for number, context in enumerate(contexts):
+        if request.node.stash.get(HAS_FAILED, False):
+            for page in context.pages:
+                page.screenshot(path=tmp_path / f"failed-{number}.png", full_page=True)
         context.close()
     assert not faults, f"errors in the browser: {faults}"
 
@@ -140,7 +155,7 @@ def go(page: Any, served: Served, place: str) -> None:
 def ready(page: Any) -> None:
     """Wait until the page is drawn and connected to its server."""
     page.wait_for_selector("h1")
-    page.wait_for_function("() => window.socket === undefined || window.socket.connected")
+    page.wait_for_function("() => document.querySelector('#content') === null || window.did_handshake === true")
 
 
 def axe_findings(page: Any) -> list[str]:

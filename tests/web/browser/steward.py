@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,19 @@ def messy(folder: Path, records: int = 400) -> Path:
     file = folder / "Besuche (Q3).csv"
     file.write_bytes(("\ufeff" + "\r\n".join(lines) + "\r\n").encode("utf-8"))
     return file
+
+
+def open_with_policy(
+    serve: Callable[..., Any], open_page: Callable[..., Any], folder: Path, place: str, *, persons: int = 300
+) -> tuple[Any, Any]:
+    """A server that was started with a file and a policy, and a page of it, when the file has been looked at."""
+    file, policy = patients_with_policy(folder, persons)
+    served = serve(file, "--policy", policy)
+    page = open_page(served)
+    page.get_by_role("heading", name="The first records").wait_for()
+    page.goto(served.base + place)
+    page.wait_for_function("() => document.querySelector('#content') !== null && window.did_handshake === true")
+    return served, page
 
 
 # --- doing ---------------------------------------------------------------------------------------------------------

@@ -162,13 +162,11 @@ def test_a_messy_file(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     steward.upload(page, steward.messy(tmp_path))
     page.get_by_role("heading", name="The first records").wait_for()
     assert "Größe (cm)" in page.get_by_role("region", name=re.compile("^The first")).inner_text()
-    page.get_by_label("Decimals").select_option(",")
     page.get_by_role("button", name=re.compile("as missing")).click()
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.sh-fact')].some((each) => each.textContent.includes('missing values')"
-        " && !each.querySelector('.sh-fact-value').textContent.startsWith('0'))"
-        " && ![...document.querySelectorAll('button')].some((each) => each.textContent.includes('as missing'))"
-    )
+    page.get_by_role("button", name=re.compile("as missing")).wait_for(state="detached")
+    page.get_by_role("heading", name="The first records").wait_for()
+    page.get_by_label("Decimals").select_option(",")
+    page.get_by_role("cell", name=re.compile(r"^1\d\d\.\d$")).first.wait_for()
     frame = project_of(served).read().frame
     assert frame["Größe (cm)"].null_count() > 0
     assert steward.fact(page, "records") == count(len(frame))
@@ -192,14 +190,13 @@ def test_a_messy_file(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
 
 
 def test_nothing_is_offered_where_a_promise_cannot_be_kept(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
-    file, policy = steward.patients_with_policy(tmp_path, persons=120)
-    served = serve(file, "--policy", policy)
-    page = open_page(served, "/protect")
+    served, page = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=120)
     page.get_by_label("Models, one by one").click()
     page.get_by_role("checkbox", name="Record risk").click()
     page.get_by_role("checkbox", name="Value risk").click()
     slider = page.get_by_role("slider", name="Value risk")
-    slider.press("Home")
+    for _ in range(6):
+        slider.press("PageDown")
     page.get_by_text("5 %", exact=True).wait_for()
     page.get_by_role("button", name="Use these models").click()
     page.get_by_role("button", name="Make the release").click()
@@ -213,9 +210,7 @@ def test_nothing_is_offered_where_a_promise_cannot_be_kept(serve: Serve, open_pa
 
 
 def test_methods_side_by_side_and_a_search_that_is_stopped(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
-    file, policy = steward.patients_with_policy(tmp_path, persons=20_000)
-    served = serve(file, "--policy", policy)
-    page = open_page(served, "/protect")
+    served, page = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=20_000)
     page.get_by_role("button", name="Find the best setting").click()
     page.locator("[data-point]").first.wait_for()
     stop = page.get_by_role("button", name="Stop")
@@ -236,9 +231,7 @@ def test_methods_side_by_side_and_a_search_that_is_stopped(serve: Serve, open_pa
 
 
 def test_methods_are_compared(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
-    file, policy = steward.patients_with_policy(tmp_path, persons=150)
-    served = serve(file, "--policy", policy)
-    page = open_page(served, "/protect")
+    served, page = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=150)
     steward.set_percent(page, "record risk", 30)
     page.get_by_role("button", name="Find the best setting").click()
     page.get_by_role("button", name="Compare methods").click()
@@ -253,9 +246,7 @@ def test_methods_are_compared(serve: Serve, open_page: Opened, tmp_path: Path) -
 
 
 def test_a_restart_loses_nothing(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
-    file, policy = steward.patients_with_policy(tmp_path, persons=150)
-    served = serve(file, "--policy", policy)
-    page = open_page(served, "/protect")
+    served, page = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=150)
     steward.set_percent(page, "record risk", 30)
     find_and_make(page)
     before = steward.fact(page, "mean error of what is shown")

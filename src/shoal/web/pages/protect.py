@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -27,6 +26,8 @@ CHOOSE_POINT = """(event) => {
     if (event.type === "keydown") event.preventDefault();
     emit(point.dataset.point);
 }"""
+
+EMIT_VALUE = "(event) => emit(event.target.value)"
 
 
 def build(app: App) -> None:
@@ -108,47 +109,31 @@ class ProtectPage:
             ui.label("20 or more settings are tried, and each is drawn below as it is measured.").classes("sh-small")
 
     def _goal_line(self, each: Plain, sentence: str, *, name: str, now: float | None, lowest: Decimal | None) -> None:
+        def typed(percent: float) -> None:
+            each["limit"] = goals.from_percent(percent)
+            _put(slider, percent)
+            _put(number, percent)
+
+        percent = goals.to_percent(each["limit"])
         with ui.element("div").classes("sh-goal"):
-            ui.checkbox(sentence, value=each["on"], on_change=lambda event: each.update(on=bool(event.value)))
-            slider = ui.slider(min=1, max=100, step=1, value=max(1.0, min(100.0, goals.to_percent(each["limit"]))))
-            slider.props(f'aria-label="{_attribute(name)}, slider"').classes("sh-slider")
-            number = ui.number(
-                label="percent", value=goals.to_percent(each["limit"]), min=0.01, max=100, step=1, suffix="%"
-            ).props(f'outlined dense aria-label="{_attribute(name)}, at most percent"')
-            number.classes("sh-percent")
-
-            def typed(event: Any) -> None:
-                if event.value:
-                    each["limit"] = goals.from_percent(event.value)
-                    slider.value = max(1.0, min(100.0, float(event.value)))
-
-            def slid(event: Any) -> None:
-                if abs(float(number.value or 0) - float(event.value)) >= 0.5:
-                    number.value = event.value
-
-            number.on_value_change(typed)
-            slider.on_value_change(slid)
+            _check(sentence, each)
+            slider = _slider(f"{name}, slider", percent, low=1, high=100, step=1, on_change=typed, unit="percent")
+            number = _number(f"{name}, at most percent", percent, low=0.01, high=100, on_change=typed, unit="%")
             ui.label(_now(now, lowest)).classes("sh-goal-now")
 
     def _persons_line(self) -> None:
         each = self.goal["persons"]
+
+        def typed(persons: float) -> None:
+            each["k"] = max(2, round(persons))
+            _put(slider, each["k"])
+            _put(number, each["k"])
+
         with ui.element("div").classes("sh-goal"):
-            ui.checkbox("Besides, every group has at least so many persons", value=each["on"],
-                        on_change=lambda event: each.update(on=bool(event.value)))  # fmt: skip
-            slider = ui.slider(min=2, max=50, step=1, value=int(each["k"]))
-            slider.props('aria-label="persons of a group, slider"').classes("sh-slider")
-            number = ui.number(label="persons", value=int(each["k"]), min=2, max=1000, step=1, precision=0).props(
-                'outlined dense aria-label="persons of a group, at least"'
-            )
-            number.classes("sh-percent")
-
-            def typed(event: Any) -> None:
-                if event.value:
-                    each["k"] = int(event.value)
-                    slider.value = max(2, min(50, int(event.value)))
-
-            number.on_value_change(typed)
-            slider.on_value_change(lambda event: setattr(number, "value", event.value))
+            _check("Besides, every group has at least so many persons", each)
+            slider = _slider("persons of a group, slider", each["k"], low=2, high=50, step=1, on_change=typed,
+                             unit="persons")  # fmt: skip
+            number = _number("persons of a group, at least", each["k"], low=2, high=1000, on_change=typed, unit="")
             ui.label("").classes("sh-goal-now")
 
     def _models_one_by_one(self) -> None:
@@ -164,22 +149,18 @@ class ProtectPage:
 
     def _slide(self, slide: goals.Slide) -> None:
         each = self.goal["models"][slide.name]
+
+        def slid(number: float) -> None:
+            each["value"] = goals.text_of(Decimal(str(number)).quantize(Decimal(slide.step)))
+            words.text, value.text = _promise(slide, each["value"]), _shown(slide, each["value"])
+
         with ui.element("div").classes("sh-goal"):
             with ui.element("div"):
-                ui.checkbox(slide.label, value=each["on"],
-                            on_change=lambda event: each.update(on=bool(event.value)))  # fmt: skip
+                _check(slide.label, each)
                 words = ui.label(_promise(slide, each["value"])).classes("sh-goal-promise")
-            slider = ui.slider(min=float(slide.low), max=float(slide.high), step=float(slide.step),
-                               value=float(each["value"]))  # fmt: skip
-            slider.props(f'aria-label="{_attribute(slide.label)}"').classes("sh-slider")
-            value = ui.label(_shown(slide, each["value"])).classes("sh-slide-value")
-
-            def slid(event: Any) -> None:
-                places = Decimal(slide.step)
-                each["value"] = goals.text_of(Decimal(str(event.value)).quantize(places))
-                words.text, value.text = _promise(slide, each["value"]), _shown(slide, each["value"])
-
-            slider.on_value_change(slid)
+            _slider(slide.label, float(each["value"]), low=float(slide.low), high=float(slide.high),
+                    step=float(slide.step), on_change=slid, unit="")  # fmt: skip
+            value = ui.label(_shown(slide, each["value"])).classes("sh-slide-value").props('aria-live="polite"')
             ui.label("").classes("sh-goal-now")
 
     def _options(self) -> None:
@@ -553,30 +534,78 @@ def _model_in_words(model: str) -> str:
     return words.get(model, model)
 
 
-def _attribute(text: str) -> str:
-    """A text inside the double quotes of a NiceGUI prop."""
-    return json.dumps(text)[1:-1].replace('\\"', "'")
-
-
 def _summary(words: str) -> None:
     with ui.element("summary"):
         ui.label(words).classes("sh-inline")
 
 
+def _check(words: str, each: Plain) -> None:
+    """A box to tick, with its sentence."""
+    with ui.element("label").classes("sh-ticked"):
+        box = ui.element("input").props("type=checkbox").classes("sh-check")
+        if each["on"]:
+            box.props["checked"] = True
+        box.on("change", lambda event: each.update(on=bool(event.args)),
+               js_handler="(event) => emit(event.target.checked)")  # fmt: skip
+        ui.label(words).classes("sh-inline")
+
+
+def _slider(
+    name: str, value: float, *, low: float, high: float, step: float, on_change: Callable[[float], None], unit: str
+) -> Any:
+    """A slider that keys move too; the page is told when it is let go."""
+    made = ui.element("input").props(f"type=range min={low} max={high} step={step}").classes("sh-slider")
+    made.props["aria-label"] = name
+    made.props[".value"] = value  # as a property, and only when it changes: else each drawing would reset it
+    if unit:
+        made.props["aria-valuetext"] = f"{value:g} {unit}"
+    return made.on("change", lambda event: on_change(float(event.args)), js_handler=EMIT_VALUE)
+
+
+def _number(
+    name: str, value: float, *, low: float, high: float, on_change: Callable[[float], None], unit: str
+) -> Any:  # fmt: skip
+    """A field for a number; what is no number, or out of its range, is put back."""
+
+    def typed(text: str) -> None:
+        try:
+            number = float(text)
+        except ValueError:
+            number = low - 1
+        if low <= number <= high:
+            shown["value"] = number
+            on_change(number)
+        else:
+            ui.run_javascript(f"document.getElementById('c{made.id}').value = '{shown['value']:g}'")
+
+    with ui.element("div").classes("sh-percent"):
+        made = ui.element("input").props(f"type=number min={low} max={high} step=any").classes("sh-input")
+        made.props["aria-label"] = name
+        made.props[".value"] = f"{value:g}"
+        if unit:
+            ui.label(unit).props("aria-hidden=true")
+    shown = {"value": value}
+    return made.on("change", lambda event: typed(str(event.args)), js_handler=EMIT_VALUE)
+
+
+def _put(made: Any, value: float | None) -> None:
+    made.props[".value"] = "" if value is None else f"{value:g}"
+    if "aria-valuetext" in made.props and value is not None:
+        unit = str(made.props["aria-valuetext"]).partition(" ")[2]
+        made.props["aria-valuetext"] = f"{value:g} {unit}"
+    made.update()
+
+
 def _select(label: str, choices: Mapping[str, str], options: Plain, key: str) -> None:
-    ui.select(dict(choices), value=options[key], label=label,
-              on_change=lambda event: options.update({key: event.value})).props("outlined dense").classes(
-        "sh-wide"
-    )  # fmt: skip
+    layout.select(label, choices, options[key], lambda value: options.update({key: value}))
 
 
 def _whole(label: str, options: Plain, key: str, *, least: int, hint: str) -> None:
-    def typed(event: Any) -> None:
-        options[key] = int(event.value) if event.value not in (None, "") else (0 if least == 0 else None)
+    def typed(text: str) -> None:
+        is_number = text.strip().isdigit() and int(text) >= least
+        options[key] = int(text) if is_number else (0 if least == 0 else None)
 
-    ui.number(label=label, value=options[key], min=least, step=1, precision=0, on_change=typed).props(
-        f'outlined dense hint="{_attribute(hint)}"'
-    ).classes("sh-wide")
+    layout.text_input(label, "" if options[key] is None else str(options[key]), typed, kind="number", hint=hint)
 
 
 def _html(content: Content, *, classes: str = "") -> None:

@@ -194,8 +194,8 @@ def _combinations(told: Numbers) -> None:
     with (
         layout.card(
             "Which columns give persons away",
-            hint="How many persons are alone with their values of these columns taken together. Columns are named, values "
-            "never.",
+            hint="How many persons are alone with their values of these columns taken together. Columns are named, "
+            "values never.",
         ),
         ui.element("div").classes("sh-two"),
     ):
