@@ -38,6 +38,7 @@ def refuse(project: Project, tell: Tell) -> dict[str, Any]:
 
 
 def stumble(project: Project, tell: Tell) -> dict[str, Any]:
+    os.write(2, b"a library that breaks shows secretitis")
     raise ValueError("the value 'secretitis' of patient p1 is odd")
 
 

@@ -251,11 +251,11 @@ def test_another_file_of_the_same_name_is_another_table(project: Project, table:
 def test_suggestions_fill_only_what_was_not_chosen(project: Project) -> None:
     seen = [{"name": "name", "kind": "nominal", "role": "person"}, {"name": "new", "kind": "number", "role": "quasi"}]
     project.put_result("look", {"columns": seen, "record_risk": "0.2", "h_affiliation": None}, depends_on="data")
-    take_suggestions(project)
+    assert take_suggestions(project) == ["age", "gender", "zip", "disease", "admission"]
     assert [(column.name, column.role) for column in project.chosen.columns] == [("name", "person"), ("new", "")]
     fresh = Project.open(project.folder.parent / "fresh")
     fresh.put_result("look", {"columns": seen, "record_risk": "0.2", "h_affiliation": None}, depends_on="data")
-    take_suggestions(fresh)
+    assert take_suggestions(fresh) == []
     assert [(column.name, column.role) for column in fresh.chosen.columns] == [("name", "person"), ("new", "quasi")]
     assert fresh.chosen.protection["models"] == {"record-risk": "0.2"}
     version = fresh.chosen.version

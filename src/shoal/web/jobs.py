@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import importlib
 import multiprocessing
+import os
 import signal
 import threading
 import time
@@ -86,7 +87,8 @@ class Job:
         self.notes: list[str] = []
         self.result: dict[str, Any] | None = None
         self.error: str | None = None
-        self._made_from = project.fingerprint(depends_on)
+        self.made_from = project.fingerprint(depends_on)
+        """The fingerprint of the choices that the work is done for."""
         self._started = time.monotonic()
         self._ended: float | None = None
         self._lock = threading.Lock()
@@ -157,7 +159,7 @@ class Job:
             elif what == "note":
                 self.notes = [*self.notes, value]
             elif what == "from":
-                self._made_from = value
+                self.made_from = value
             elif self.state != "running":
                 return
             elif what == "progress":
@@ -176,7 +178,7 @@ class Job:
 
     def _keep_result(self) -> None:
         if self.keep_as is not None and self.result is not None:
-            self.project.put_result(self.keep_as, self.result, depends_on=self.depends_on, made_from=self._made_from)
+            self.project.put_result(self.keep_as, self.result, depends_on=self.depends_on, made_from=self.made_from)
 
     def _keep(self) -> None:
         self._ended = self._ended or time.monotonic()
@@ -185,7 +187,7 @@ class Job:
         before = self.project.result(self.keep_as)
         if before is None or before.is_stale:
             found = {"partials": self.partials, "is_cancelled": True}
-            self.project.put_result(self.keep_as, found, depends_on=self.depends_on, made_from=self._made_from)
+            self.project.put_result(self.keep_as, found, depends_on=self.depends_on, made_from=self.made_from)
 
     def _end_process(self) -> None:
         process = self._process
@@ -261,6 +263,9 @@ class Jobs:
 def _work_there(pipe: Connection, folder: str, work: str, arguments: dict[str, Any], depends_on: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    silence = os.open(os.devnull, os.O_WRONLY)  # what libraries say when they break may hold values
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("ignore")

@@ -195,15 +195,18 @@ def _odd_texts(column: ColumnProfile, values: pl.Series) -> Iterator[dict[str, A
 # Suggestions
 
 
-def take_suggestions(project: Project) -> None:
-    """Give columns that have no choice yet the role and kind that the look suggests; keep what was chosen."""
+def take_suggestions(project: Project) -> list[str]:
+    """Give columns that have no choice yet the role and kind that the look suggests; keep what was chosen.
+
+    Returns the columns that had a role and are not in the table: a policy for another table, or another file.
+    """
     result = project.result("look")
     if result is None or result.is_stale:
-        return
+        return []
     chosen = project.chosen
     seen = result.data["columns"]
     if [column.name for column in chosen.columns] == [column["name"] for column in seen]:
-        return
+        return []
     kept = {column.name: column for column in chosen.columns}
     is_first = not chosen.columns
     columns = tuple(kept.get(column["name"]) or suggested(column, is_first=is_first) for column in seen)
@@ -211,6 +214,16 @@ def take_suggestions(project: Project) -> None:
     if not chosen.protection:
         changes["protection"] = first_protection(result.data)
     project.update(seen=chosen.version, **changes)
+    here = {column["name"] for column in seen}
+    return [column.name for column in chosen.columns if column.role and column.name not in here]
+
+
+def told_lost(names: Sequence[str]) -> str:
+    """Words for columns that had a role and are not in the table."""
+    return (
+        f"{len(names)} columns of the policy are not in this table: {', '.join(names)}. They were left out of the "
+        "policy. Look at the roles of the others on the page Columns."
+    )
 
 
 def suggested(column: Mapping[str, Any], *, is_first: bool = True) -> ColumnChoice:

@@ -55,8 +55,10 @@ def build(app: App) -> None:
     lead = "Say what each column is. shoal has guessed from names and counts; you know the data."
     with layout.page(app, "columns", title="Columns", lead=lead) as view:
         with view.telling():
-            looking.take_suggestions(app.project)
+            lost = looking.take_suggestions(app.project)
             view.catch_up()
+            if lost:
+                view.tell(looking.told_lost(lost), tone="warn")
         result = app.project.result("look")
         if result is None or result.is_stale or not app.project.table_file.is_file():
             job = app.jobs.latest("look")
@@ -227,11 +229,15 @@ class ColumnsPage:
             counter = self.app.cache["alone"] = looking.Alone(self.app.project)
         if not self.alone.content:
             self.alone.content = '<p class="sh-hint">Counting ...</p>'
+        self.alone.classes(add="sh-busy")
         try:
             found = await run.io_bound(counter.count, person, quasi)
         except ShoalError as error:
             self.view.tell(str(error))
             return
+        finally:
+            if mine == self.n_counts:
+                self.alone.classes(remove="sh-busy")
         if found is not None and mine == self.n_counts:
             n_alone, n_persons = found
             self.alone.content = _told_alone(n_alone, n_persons, quasi, person)

@@ -126,17 +126,22 @@ class DataPage:
 
     def _look_again(self) -> None:
         """Read the files in the other process, unless that was done."""
-        result = self.app.project.result("look")
-        is_kept = self.app.project.table_file.is_file()
+        project, job = self.app.project, self.app.jobs.latest("look")
+        result = project.result("look")
+        is_looked_at = result is not None and not result.is_stale and project.table_file.is_file()
         needs_key = self.view.chosen.person_file is not None and not self.view.chosen.join_on
-        if self.view.chosen.sources and not needs_key and (result is None or result.is_stale or not is_kept):
+        is_tried = (
+            job is not None and job.made_from == project.fingerprint("data") and job.state in ("running", "failed")
+        )
+        if self.view.chosen.sources and not needs_key and not is_looked_at and not is_tried:
             self.app.jobs.start("look", "shoal.web.looking:look", depends_on="data", keep_as="look", replace=True)
             self.found.refresh()
 
     def _over(self, job: Job) -> None:
         with self.view.telling():
-            if job.state == "done":
-                looking.take_suggestions(self.app.project)
+            lost = looking.take_suggestions(self.app.project) if job.state == "done" else []
+            if lost:
+                self.view.tell(looking.told_lost(lost), tone="warn")
         self.view.catch_up()
         self.found.refresh()
         self.written.refresh()
@@ -154,7 +159,10 @@ class DataPage:
             self._show(result.data)
         elif job is not None and job.state == "failed":
             with layout.card("The files cannot be read as they are"):
-                layout.note(_for_this_page(job.error or ""), tone="bad")
+                layout.note(for_this_page(job.error or ""), tone="bad")
+        elif job is not None and job.state == "cancelled":
+            with layout.note("Reading was stopped.", tone="warn"):
+                layout.button("Read the files", self._look_again)
         elif self.view.chosen.person_file is not None and not self.view.chosen.join_on:
             layout.note("Choose below by which column the persons are joined to the records.", tone="warn")
 
@@ -348,15 +356,10 @@ def _with(options: Mapping[str, str], value: str) -> dict[str, str]:
     return dict(options) if value in options else {**options, value: value}
 
 
-def _for_this_page(words: str) -> str:
+def for_this_page(words: str) -> str:
     """The library's advice in the words of this page, where it names flags of the command line."""
-    flags = {
-        "Set it with --delimiter": "Choose it below, under 'Between fields'",
-        "--delimiter": "'Between fields' below",
-        "--encoding": "'Encoding' below",
-        "--quote": "the quote character",
-        "--rename": "'Columns of the files' below",
-    }
-    for flag, place in flags.items():
-        words = words.replace(flag, place)
+    words = words.replace("Set it with --delimiter", "Choose it below, under 'Between fields'")
+    words = words.replace("--delimiter sets", "'Between fields' below sets")
+    if "--encoding " in words:
+        words = words.replace("--encoding ", "") + " Choose it below, under 'Encoding'."
     return words
