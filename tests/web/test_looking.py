@@ -132,6 +132,9 @@ def test_files_with_other_names_need_them_to_be_matched(tmp_path: Path) -> None:
     project.update(seen=project.chosen.version, rename=({}, {"gender": "sex"}))
     looked_at(project)
     assert project.table().collect().rows() == [("F", "1"), ("M", "2")]
+    sources = project.chosen.sources
+    assert project.chosen.rename_for((*sources, SourceFile("new.csv", 1, ""))) == ({}, {"gender": "sex"}, {})
+    assert project.chosen.rename_for(sources[1:]) == ({"gender": "sex"},)
 
 
 def test_names_of_columns_come_from_the_beginning_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -248,19 +248,40 @@ def test_another_file_of_the_same_name_is_another_table(project: Project, table:
 # Suggestions
 
 
+def a_look(*columns: tuple[str, str]) -> dict[str, object]:
+    seen = [{"name": name, "kind": "number", "role": role} for name, role in columns]
+    return {"columns": seen, "record_risk": "0.2", "h_affiliation": None}
+
+
+def roles_of(project: Project) -> list[tuple[str, str]]:
+    return [(column.name, column.role) for column in project.chosen.columns]
+
+
 def test_suggestions_fill_only_what_was_not_chosen(project: Project) -> None:
-    seen = [{"name": "name", "kind": "nominal", "role": "person"}, {"name": "new", "kind": "number", "role": "quasi"}]
-    project.put_result("look", {"columns": seen, "record_risk": "0.2", "h_affiliation": None}, depends_on="data")
+    look = a_look(("name", "quasi"), ("new", "quasi"), ("number", "person"), ("when", "time"))
+    project.put_result("look", look, depends_on="data")
     assert take_suggestions(project) == ["age", "gender", "zip", "disease", "admission"]
-    assert [(column.name, column.role) for column in project.chosen.columns] == [("name", "person"), ("new", "")]
-    fresh = Project.open(project.folder.parent / "fresh")
-    fresh.put_result("look", {"columns": seen, "record_risk": "0.2", "h_affiliation": None}, depends_on="data")
-    assert take_suggestions(fresh) == []
-    assert [(column.name, column.role) for column in fresh.chosen.columns] == [("name", "person"), ("new", "quasi")]
-    assert fresh.chosen.protection["models"] == {"record-risk": "0.2"}
-    version = fresh.chosen.version
-    take_suggestions(fresh)
-    assert fresh.chosen.version == version
+    assert roles_of(project) == [("name", "person"), ("new", "quasi"), ("number", ""), ("when", "time")]
+    assert project.chosen.protection == PROTECTION
+    version = project.chosen.version
+    assert take_suggestions(project) == []
+    assert project.chosen.version == version
+
+
+def test_a_new_table_gets_new_suggestions_and_limits(project: Project) -> None:
+    project.put_result("look", a_look(("x", "quasi"), ("y", "dropped")), depends_on="data")
+    take_suggestions(project)
+    assert roles_of(project) == [("x", "quasi"), ("y", "dropped")]
+    assert project.chosen.protection["models"] == {"record-risk": "0.2"}
+
+
+def test_a_column_that_a_given_policy_does_not_name_is_left_to_the_steward(project: Project) -> None:
+    project.adopt(project.policy(), project.folder)
+    project.put_result("look", a_look(("name", "person"), ("age", "quasi"), ("new", "quasi")), depends_on="data")
+    take_suggestions(project)
+    assert roles_of(project) == [("name", "person"), ("age", "quasi"), ("new", "")]
+    with pytest.raises(PolicyError, match="1 column has no role: new"):
+        project.policy()
 
 
 # Paths

@@ -118,7 +118,8 @@ def put_into(project: Project, source: SourceFile, purpose: str) -> None:
     chosen = project.chosen
     if purpose == "persons":
         sources = tuple(each for each in chosen.sources if each.name != source.name)
-        project.update(seen=chosen.version, person_file=source, sources=sources, join_on={}, rename=())
+        rename = chosen.rename_for(sources)
+        project.update(seen=chosen.version, person_file=source, sources=sources, join_on={}, rename=rename)
         return
     names = [each.name for each in chosen.sources]
     if source.name in names:
@@ -126,4 +127,6 @@ def put_into(project: Project, source: SourceFile, purpose: str) -> None:
     else:
         sources = (*chosen.sources, source)
     persons = chosen.person_file if chosen.person_file is None or chosen.person_file.name != source.name else None
-    project.update(seen=chosen.version, sources=sources, person_file=persons, rename=())
+    join_on = chosen.join_on if persons is not None else {}
+    rename = chosen.rename_for(sources)
+    project.update(seen=chosen.version, sources=sources, person_file=persons, join_on=join_on, rename=rename)

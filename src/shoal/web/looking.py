@@ -7,7 +7,7 @@ steward ticks columns: how many persons are unique on them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -207,14 +207,17 @@ def take_suggestions(project: Project) -> list[str]:
     seen = result.data["columns"]
     if [column.name for column in chosen.columns] == [column["name"] for column in seen]:
         return []
-    kept = {column.name: column for column in chosen.columns}
-    is_first = not chosen.columns
-    columns = tuple(kept.get(column["name"]) or suggested(column, is_first=is_first) for column in seen)
+    here = {column["name"] for column in seen}
+    kept = {column.name: column for column in chosen.columns if column.name in here}
+    taken = {column.role for column in kept.values() if column.role in ("person", "time")}
+    columns = tuple(
+        kept.get(column["name"]) or suggested(column, taken=taken, is_left_open=chosen.is_policy_given)
+        for column in seen
+    )
     changes: dict[str, Any] = {"columns": columns}
-    if not chosen.protection:
+    if not chosen.protection or not (kept or chosen.is_policy_given):  # a new table: limits that it can meet
         changes["protection"] = first_protection(result.data)
     project.update(seen=chosen.version, **changes)
-    here = {column["name"] for column in seen}
     return [column.name for column in chosen.columns if column.role and column.name not in here]
 
 
@@ -226,10 +229,14 @@ def told_lost(names: Sequence[str]) -> str:
     )
 
 
-def suggested(column: Mapping[str, Any], *, is_first: bool = True) -> ColumnChoice:
-    """What the look suggests for a column; one that comes to choices already made is left to the steward."""
+def suggested(column: Mapping[str, Any], *, taken: Collection[str] = (), is_left_open: bool = False) -> ColumnChoice:
+    """What the look suggests for a column.
+
+    A role of which there is one only and that is taken, and a column that a given policy does not name, are left to the
+    steward.
+    """
     kind = "nominal" if column["kind"] == "mixed" else column["kind"]
-    return ColumnChoice(column["name"], column["role"] if is_first else "", kind)
+    return ColumnChoice(column["name"], "" if is_left_open or column["role"] in taken else column["role"], kind)
 
 
 def first_protection(look: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -120,11 +120,20 @@ class Chosen:
     columns: tuple[ColumnChoice, ...] = ()
     missing: str = "value"
     time_as: str = "sequence"
+    is_policy_given: bool = False
+    """Whether the roles come from a policy file: a column that it does not name is then left to the steward."""
     # protect
     protection: Mapping[str, Any] = field(default_factory=dict)
     """models, method, mask, budget, knowledge and seed, as tables of a policy document; decimals as texts ("0.1")."""
     goal: Mapping[str, Any] = field(default_factory=dict)
     """How the steward came to the protection, for the page to show again; not part of the policy."""
+
+    def rename_for(self, sources: Sequence[SourceFile]) -> tuple[Mapping[str, str], ...]:
+        """The names of columns that were matched, for other files of records: those of files that stay."""
+        if len(self.rename) != len(self.sources):
+            return ()
+        of_file = {source.name: names for source, names in zip(self.sources, self.rename, strict=True)}
+        return tuple(of_file.get(source.name, {}) for source in sources)
 
     def names(self, role: str) -> tuple[str, ...]:
         """The columns of a role, in the order of the table."""
@@ -318,6 +327,7 @@ class Project:
             columns=(*known, *columns.values()) if not self._chosen.columns else tuple(known),
             missing=policy.columns.missing,
             time_as=policy.columns.time_as,
+            is_policy_given=True,
             csv={**self._chosen.csv, **source},
             protection=json.loads(json.dumps({key: document[key] for key in PROTECTION_KEYS if key in document},
                                              default=str)),

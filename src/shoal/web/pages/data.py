@@ -113,7 +113,7 @@ class DataPage:
 
     def _remove(self, source: SourceFile) -> None:
         left = tuple(each for each in self.view.chosen.sources if each != source)
-        if self.view.save(sources=left, rename=()):
+        if self.view.save(sources=left, rename=self.view.chosen.rename_for(left)):
             (self.app.project.folder / "sources" / source.name).unlink(missing_ok=True)
             self._draw_again()
             self._look_again()
