@@ -95,6 +95,7 @@ def take_all(chromium: str, address: str, folder: Path) -> None:
                     page.goto(base + place)
                     page.get_by_role("heading", name=heading).first.wait_for()
                     take(page, folder / f"{step}-{width}-{look}.png", step)
+                    page.evaluate("() => window.scrollTo(0, 0)")
                     page.screenshot(path=folder / f"{step}-{width}-{look}-whole.png", full_page=True)
                 context.close()
         browser.close()

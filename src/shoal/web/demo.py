@@ -73,4 +73,6 @@ def finish(project: Project) -> None:
     project.update(
         seen=project.chosen.version, protection=protection, goal={**goal, "point": point["number"]}
     )  # fmt: skip
-    project.put_result("release", work.protect(project, tell), depends_on="protect")
+    made = work.protect(project, tell)
+    project.put_result("release", made, depends_on="protect")
+    project.put_result("handed-out", {"run": made["run"]}, depends_on="protect")

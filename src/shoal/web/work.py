@@ -240,7 +240,7 @@ def attack(project: Project, tell: Tell, *, run: str, exclude: int = 3) -> Plain
     found = pipeline.attack(
         published.frame, policy.schema_of_release(), exclude=exclude, tables=published.tables, linked=published.linked
     )
-    rows = [{**asdict(each), "share": each.share} for each in found]
+    rows = [asdict(each) for each in found]
     answer: Plain = finite({"run": run, "exclude": exclude, "rows": rows})
     return answer
 

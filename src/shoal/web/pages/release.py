@@ -126,7 +126,7 @@ def _show(app: App, view: layout.View, result: Any) -> None:
         "Risk": lambda: _risk(numbers),
         "What it cost": lambda: _cost(numbers),
         "Groups": lambda: _groups(app, name),
-        "Attacks": lambda: _attacks(numbers),
+        "Attacks": lambda: _attacks(app, numbers, name),
         "Policy and command": lambda: _repeat(app, told),
     }
     with ui.tabs().props("no-caps align=left inline-label").classes("sh-tabs") as tabs:
@@ -314,11 +314,53 @@ def _in_cell(name: str, value: Any) -> str:
 # --- attacks, policy -----------------------------------------------------------------------------------------------
 
 
-def _attacks(numbers: Numbers) -> None:
+def _attacks(app: App, numbers: Numbers, name: str) -> None:
     with layout.card(
         "Attacks that were tried", hint="Each beside blind guessing: what somebody would get right without the release."
     ):
         _html(attacked(numbers), classes="sh-report")
+    if not numbers["max_gsar"]:
+        return
+    with layout.card(
+        "A stronger adversary",
+        hint="Somebody who knows more values that a person does not have. Takes longer the more are excluded.",
+    ):
+        place = ui.element("div").classes("sh-wide sh-stack")
+        state = {"exclude": "3"}
+
+        def start() -> None:
+            app.jobs.start("attack", "shoal.web.work:attack", {"run": name, "exclude": int(state["exclude"])},
+                           depends_on="protect", keep_as="attack", replace=True)  # fmt: skip
+            show()
+
+        def show() -> None:
+            place.clear()
+            job, kept = app.jobs.latest("attack"), app.project.result("attack")
+            with place:
+                if job is not None and job.is_running:
+                    layout.show_job(job, on_end=lambda _: show())
+                    return
+                if job is not None and job.state == "failed":
+                    layout.note(str(job.error), tone="bad")
+                if kept is not None and kept.data.get("run") == name:
+                    _exposed(kept.data)
+                with layout.row() as line:
+                    line.classes("sh-row-end")
+                    layout.select("Values that are excluded, up to", {str(n): str(n) for n in range(1, 6)},
+                                  state["exclude"], lambda value: state.update(exclude=value))  # fmt: skip
+                    layout.button("Try this attack", start)
+
+        show()
+
+
+def _exposed(found: Numbers) -> None:
+    layout.table(
+        ["Values excluded, up to", "Persons of whom a value is then known", "Share", "Blind guessing"],
+        [[str(row["e"]), f"{'' if row['is_exact'] else 'at least '}{count(row['exposed_persons'])}",
+          share(row["share"]), share(row["blind"])] for row in found["rows"]],
+        caption="Persons exposed by excluding values",
+        numeric=["Persons of whom a value is then known", "Share", "Blind guessing"],
+    )  # fmt: skip
 
 
 def _repeat(app: App, told: Numbers) -> None:
