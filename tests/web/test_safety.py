@@ -104,7 +104,10 @@ def test_the_token_is_exchanged_for_a_cookie_and_leaves_the_address(served: Serv
 def test_a_redirect_never_leaves_the_server(served: Served) -> None:
     with served.stranger() as stranger:
         answer = stranger.get(f"{served.base}//elsewhere.example/?token={served.token}")
+        split = stranger.get(f"{served.base}/x%0d%0aset-cookie:y=1?token={served.token}&z=%0d%0ay")
     assert answer.headers["location"] == "/elsewhere.example/"
+    assert split.headers["location"] == "/x%0D%0Aset-cookie%3Ay%3D1?z=%0D%0Ay"
+    assert "y=1" not in split.headers.get("set-cookie", "")
 
 
 def test_a_made_up_cookie_is_refused(served: Served) -> None:

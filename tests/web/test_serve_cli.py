@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,42 @@ def test_a_project_is_kept_and_opened_again(tmp_path: Path) -> None:
         assert "visits.csv" in steward.get("/").text
     assert (tmp_path / "kept" / "project.json").read_text() == before
     assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o700
+
+
+def test_a_project_is_open_in_one_server_at_a_time(tmp_path: Path) -> None:
+    with serving(tmp_path, "--project", "kept"):
+        assert "is open in another 'shoal serve'" in refused("--project", "kept", folder=tmp_path)
+    with serving(tmp_path, "--project", "kept"):
+        pass
+
+
+def test_the_browser_is_led_in_by_a_private_file_not_by_its_command_line(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    browser = tmp_path / "bin" / "seen"
+    told = tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {told}.part\nmv {told}.part {told}\n')
+    browser.chmod(0o755)
+    process = subprocess.Popen(
+        command("--project", "kept"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tmp_path,
+        env={**environment(), "BROWSER": str(browser)},
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        while not told.exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        opened = told.read_text().strip()
+        assert "token" not in opened
+        file = Path(opened.removeprefix("file://"))
+        assert file == tmp_path / "kept" / "cache" / "open.html"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert f"url={address}" in file.read_text()
+    finally:
+        process.terminate()
+        assert process.wait(60) == 0
+        process.stdout.close()
+    assert not file.exists()
 
 
 def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:

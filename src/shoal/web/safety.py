@@ -23,7 +23,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlencode
+from urllib.parse import parse_qs, parse_qsl, quote, urlencode
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -285,7 +285,7 @@ def _same(given: str, expected: str) -> bool:
 def _without_token(scope: Scope) -> str:
     query = parse_qsl(scope.get("query_string", b"").decode("latin-1"))
     rest = urlencode([(name, value) for name, value in query if name != "token"])
-    path = "/" + scope["path"].lstrip("/").lstrip("\\")  # never '//elsewhere'
+    path = quote("/" + scope["path"].lstrip("/\\"))  # never '//elsewhere', never a line end
     return path + (f"?{rest}" if rest else "")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import importlib
 import logging
 import os
@@ -21,10 +22,10 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from shoal.errors import ParameterError, ShoalError
+from shoal.errors import InputError, ParameterError, ShoalError
 from shoal.web.app import App
 from shoal.web.jobs import Jobs, place_of, told_without_values
-from shoal.web.project import STEPS, Project
+from shoal.web.project import STEPS, Project, write_beside
 from shoal.web.safety import LOOPBACK, Guard, hosts_of
 
 DEFAULT_MAX_UPLOAD = 2048
@@ -75,8 +76,10 @@ def run(
     place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="shoal-"))
     os.environ["NICEGUI_STORAGE_PATH"] = str(place / "cache" / "nicegui")  # never used; never in the working folder
     project: Project | None = None
+    lock = None
     try:
         project = Project.open(place)
+        lock = _locked(project)
         begin(project, files=files, policy=policy, demo=demo)
         app = App(
             project=project,
@@ -90,8 +93,28 @@ def run(
         _serve(app, listening, host, password, announce, opens_browser)
     finally:
         listening.close()
+        if lock is not None:
+            lock.close()
         if not is_kept:
             Project(place, project.chosen if project else _nothing()).remove()
+
+
+def _locked(project: Project) -> Any:
+    """Keep a second server out of the folder: each would save over what the other has saved."""
+    lock = (project.folder / "cache" / "lock").open("w")
+    try:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # a system without such locks
+        pass
+    except OSError:
+        lock.close()
+        raise InputError(
+            f"The project '{project.folder.name}' is open in another 'shoal serve'. End that one first, or use its "
+            "address."
+        ) from None
+    return lock
 
 
 def _nothing() -> Any:
@@ -172,15 +195,29 @@ def _serve(
         lifespan="on",
     )
 
+    door = app.project.folder / "cache" / "open.html"
+
     def on_ready() -> None:
         announce(address)
         if opens_browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            write_beside(door, opening_page(address).encode())
+            threading.Thread(target=webbrowser.open, args=(door.absolute().as_uri(),), daemon=True).start()
 
     try:
         asyncio.run(_Server(config, on_ready).serve(sockets=[listening]))
     finally:
+        door.unlink(missing_ok=True)
         app.jobs.end()
+
+
+def opening_page(address: str) -> str:
+    """A page in the private folder that leads to the address: a browser's command line is seen by all on a machine."""
+    place = html.escape(address, quote=True)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="refresh" content="0;url={place}"><title>shoal</title>'
+        f'<a href="{place}">Open shoal</a></html>'
+    )
 
 
 class _Server(uvicorn.Server):
