@@ -128,3 +128,42 @@ def test_steps_are_even_few_and_reach_the_top(most: float) -> None:
 def test_classes_on_an_axis_are_short() -> None:
     made = drawing.counted(facts.classes_of_risk(), [1] * 9, title="t", caption="c", unit="persons")
     assert "rotate(" not in made
+
+
+def test_no_model_of_a_policy_is_forgotten() -> None:
+    models = {"record-risk": "0.15", "h-affiliation": {"h": "0.4", "column": "disease"}, "person-k-anonymity": 6,
+              "k-anonymity": 12, "t-closeness": {"t": "0.3", "column": "disease"}}  # fmt: skip
+    columns = {"quasi": ["age"], "sensitive": ["disease", "treatment"]}
+    method = {"name": "balance-tree", "cut": "median"}
+    policy = Policy.from_document({"columns": columns, "models": models, "method": method})
+    chosen = goal.starting_goal(["disease", "treatment"], None, {}, policy)
+    assert chosen["way"] == "goal"
+    assert goal.targets_of(chosen) == {"max_gidr": "0.15", "max_gsar.disease": "0.4"}
+    beside = goal.beside_of(chosen, {"method": method})
+    assert beside["method"] == method
+    asked = Policy.from_document({"columns": columns, "models": beside["models"]}).models
+    assert set(asked) == {
+        shoal.PersonKAnonymity(k=6), shoal.KAnonymity(k=12), shoal.TCloseness(t="0.3", column="disease"),
+    }  # fmt: skip
+    by_sliders = Policy.from_document({"columns": columns, "models": goal.models_of_sliders(chosen)}).models
+    assert set(by_sliders) == set(policy.models)
+    chosen["floors"]["k-anonymity"]["on"] = False
+    assert "k-anonymity" not in goal.beside_of(chosen)["models"]
+
+
+def test_a_policy_with_g_balance_is_shown_as_models() -> None:
+    policy = Policy.from_document(
+        {"columns": {"quasi": ["age"]}, "models": {"g-balance": "0.95", "entropy-balance": 4}}
+    )
+    chosen = goal.starting_goal([], None, {}, policy)
+    assert chosen["way"] == "models"
+    models = Policy.from_document({"columns": {"quasi": ["age"]}, "models": goal.models_of_sliders(chosen)}).models
+    assert set(models) == set(policy.models)
+
+
+def test_the_same_protection_with_and_without_defaults() -> None:
+    short = {"models": {"record-risk": "0.1"}, "seed": 7}
+    long = {**short, "method": {"name": "balance-tree"}, "mask": {"name": "range"}, "budget": {}}
+    assert goal.is_same_protection(short, long)
+    assert not goal.is_same_protection(short, {**long, "mask": {"name": "mean"}})
+    assert not goal.is_same_protection(short, {**long, "budget": {"max_suppressed": 3}})

@@ -60,7 +60,7 @@ def fill(project: Project, *, persons: int = 20_000) -> None:
 def finish(project: Project) -> None:
     """Do what a steward would have done on the pages: look, count, find a setting, make the release."""
     from shoal.web import looking, work
-    from shoal.web.goal import beside_of, targets_of
+    from shoal.web.goal import beside_of, protection_with, targets_of
 
     tell: Any = Silent()
     project.put_result("look", looking.look(project, tell), depends_on="data")
@@ -69,7 +69,7 @@ def finish(project: Project) -> None:
     found = work.tune(project, tell, targets=targets_of(goal), beside=beside_of(goal, project.chosen.protection))
     project.put_result("frontier", found, depends_on="columns")
     point = found["points"][found["chosen"]]
-    protection = {**project.chosen.protection, "models": point["policy_models"]}
+    protection = protection_with(goal, point["policy_models"], project.chosen.protection)
     project.update(
         seen=project.chosen.version, protection=protection, goal={**goal, "point": point["number"]}
     )  # fmt: skip

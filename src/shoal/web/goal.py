@@ -8,6 +8,7 @@ A goal is a plain dict that the project keeps:
      "persons": {"on": False, "k": 5},                       every group has at least 5 persons
      "options": {"minimise": "ane", "method": "balance-tree", "mask": "range", "max_suppressed": 0, ...},
      "models": {"record-risk": {"on": True, "value": "0.1"}, ...},
+     "floors": {"t-closeness": {"on": True, "value": "0.3", "ways": ["goal", "models"]}},   further models of a policy
      "point": 7, "of": "2024-..."}                            the point of the frontier that was chosen
 """
 
@@ -16,7 +17,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.policy import Policy
 
 Plain = dict[str, Any]
 OPTIONS: Plain = {
@@ -55,7 +59,9 @@ SLIDES: tuple[Slide, ...] = (
 )  # fmt: skip
 
 
-def starting_goal(sensitive: Sequence[str], told: Mapping[str, Any] | None, kept: Mapping[str, Any]) -> Plain:
+def starting_goal(
+    sensitive: Sequence[str], told: Mapping[str, Any] | None, kept: Mapping[str, Any], policy: Policy | None = None
+) -> Plain:
     """The goal to begin with, over which what was kept is laid; a limit that no grouping can meet is not proposed.
 
     Parameters
@@ -66,7 +72,10 @@ def starting_goal(sensitive: Sequence[str], told: Mapping[str, Any] | None, kept
         What is known of the table as it is (`work.assess`), or None.
     kept
         The goal that the project keeps.
+    policy
+        What was asked before there was a goal, such as by a policy file: none of its models is forgotten.
     """
+    kept = kept or (goal_of_policy(policy, sensitive) if policy is not None else {})
     values = {}
     for name in sensitive:
         limit = Decimal(DEFAULT_VALUE)
@@ -85,9 +94,60 @@ def starting_goal(sensitive: Sequence[str], told: Mapping[str, Any] | None, kept
         "persons": dict(kept.get("persons", {"on": False, "k": DEFAULT_PERSONS})),
         "options": {**OPTIONS, **kept.get("options", {})},
         "models": {**models, **{name: dict(each) for name, each in kept.get("models", {}).items() if name in models}},
+        "floors": {name: dict(each) for name, each in kept.get("floors", {}).items()},
         "point": kept.get("point"),
         "of": kept.get("of"),
     }
+
+
+IN_A_GOAL = {"record-risk", "h-affiliation", "person-k-anonymity"}
+"""Models that a goal in words has sentences for."""
+REPLACED = {"g-balance", "entropy-balance"}
+"""Models of the record risk that a search for the best setting turns and may leave out."""
+
+
+def goal_of_policy(policy: Policy, sensitive: Sequence[str]) -> Plain:
+    """What a policy asks for, as a goal: by sentences and sliders where there are any, else as it stands."""
+    from shoal.web.work import models_document
+
+    asked = models_document(policy.models)
+    slides = {slide.name for slide in SLIDES}
+    plain = {name for name, value in asked.items() if not isinstance(value, dict | list)}
+    goal: Plain = {
+        "way": "models" if asked.keys() & REPLACED else "goal",
+        "options": {"method": policy.method, "mask": policy.mask, "max_suppressed": policy.budget.max_suppressed,
+                    "max_records": policy.budget.max_records},
+        "models": {name: {"on": name in asked and name in plain, "value": str(asked[name]) if name in plain else start}
+                   for name, start in ((slide.name, slide.start) for slide in SLIDES)},
+        "floors": {},
+    }  # fmt: skip
+    values = {}
+    for model in policy.models:
+        if model.name == "record-risk":
+            goal["record"] = {"on": True, "limit": _decimal(model.asked)}
+        elif model.name == "h-affiliation":
+            named = getattr(model, "column", None)
+            values.update({name: {"on": True, "limit": _decimal(model.asked)} for name in sensitive
+                           if named in (None, name)})  # fmt: skip
+        elif model.name == "person-k-anonymity":
+            goal["persons"] = {"on": True, "k": int(model.asked)}
+    if policy.models:
+        goal.setdefault("record", {"on": "record-risk" in asked, "limit": DEFAULT_RECORD})
+        goal["values"] = {name: values.get(name, {"on": False, "limit": DEFAULT_VALUE}) for name in sensitive}
+    for name, value in asked.items():
+        ways = ["goal"] * (name not in IN_A_GOAL | REPLACED) + ["models"] * (name not in slides & plain)
+        if ways:
+            goal["floors"][name] = {"on": True, "value": value, "ways": ways}
+    return goal
+
+
+def _decimal(share: float) -> str:
+    return text_of(Decimal(repr(float(share))))
+
+
+def floors_of(goal: Mapping[str, Any], way: str) -> Plain:
+    """The further models that are asked for in a way of asking, as a policy document has them."""
+    return {name: each["value"] for name, each in goal.get("floors", {}).items() if each["on"] and way in each["ways"]}
 
 
 def lowest_value_limit(told: Mapping[str, Any] | None, name: str) -> Decimal | None:
@@ -139,9 +199,12 @@ def targets_of(goal: Mapping[str, Any]) -> dict[str, str]:
 def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = None) -> Plain:
     """What is asked besides the targets: models that stay, method, mask, budget and seed of a policy document."""
     options = {**OPTIONS, **goal.get("options", {})}
-    beside: Plain = {"models": {}, "method": {"name": options["method"]}, "mask": {"name": options["mask"]}}
+    beside: Plain = {"models": floors_of(goal, "goal")}
+    for part in ("method", "mask"):  # options of the policy's own method and mask stay
+        before = (protection or {}).get(part) or {}
+        beside[part] = dict(before) if before.get("name") == options[part] else {"name": options[part]}
     if goal["persons"]["on"]:
-        beside["models"] = {"person-k-anonymity": int(goal["persons"]["k"])}
+        beside["models"]["person-k-anonymity"] = int(goal["persons"]["k"])
     budget: Plain = {}
     if options["max_suppressed"]:
         budget["max_suppressed"] = int(options["max_suppressed"])
@@ -156,7 +219,7 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
 
 def models_of_sliders(goal: Mapping[str, Any]) -> Plain:
     """The models that were set one by one, as a policy document has them."""
-    models: Plain = {}
+    models = floors_of(goal, "models")
     for slide in SLIDES:
         each = goal["models"][slide.name]
         if each["on"]:
@@ -170,6 +233,16 @@ def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protecti
     beside = beside_of(goal, protection)
     kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed")}
     return {**kept, "models": dict(models), **{key: beside[key] for key in ("method", "mask", "budget")}}
+
+
+def is_same_protection(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two protections ask for the same; what has its default need not be named."""
+
+    def told(protection: Mapping[str, Any]) -> Plain:
+        usual: Plain = {"method": {"name": OPTIONS["method"]}, "mask": {"name": OPTIONS["mask"]}}
+        return {key: value for key, value in {**usual, **protection}.items() if value not in (None, {})}
+
+    return told(one) == told(other)
 
 
 def goal_in_words(target: str, limit: str) -> str:

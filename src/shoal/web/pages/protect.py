@@ -45,7 +45,7 @@ class ProtectPage:
         assessed = app.project.result("assess")
         self.told: Mapping[str, Any] | None = None if assessed is None or assessed.is_stale else assessed.data
         chosen = app.project.chosen
-        self.goal = goals.starting_goal(chosen.names("sensitive"), self.told, chosen.goal)
+        self.goal = goals.starting_goal(chosen.names("sensitive"), self.told, chosen.goal, app.project.policy())
 
     def show(self) -> None:
         """The page from top to bottom."""
@@ -104,6 +104,7 @@ class ProtectPage:
                     lowest=goals.lowest_value_limit(self.told, column),
                 )
             self._persons_line()
+            self._floors("goal")
         with layout.row():
             layout.button("Find the best setting", self._find, kind="primary")
             ui.label("20 or more settings are tried, and each is drawn below as it is measured.").classes("sh-small")
@@ -143,9 +144,17 @@ class ProtectPage:
                 if slide.name in ("h-affiliation", "l-diversity", "t-closeness") and not self.goal["values"]:
                     continue
                 self._slide(slide)
+            self._floors("models")
         with layout.row():
             layout.button("Use these models", self._use_models, kind="primary")
             ui.label("Each sentence says what the model promises at this threshold.").classes("sh-small")
+
+    def _floors(self, way: str) -> None:
+        """Further models that a policy asked for: they stay unless they are unticked."""
+        for name, each in self.goal["floors"].items():
+            if way in each["ways"]:
+                with ui.element("div").classes("sh-goal sh-goal-wide"):
+                    _check(" ".join(_promises_of(self.app, {name: each["value"]})), each)
 
     def _slide(self, slide: goals.Slide) -> None:
         each = self.goal["models"][slide.name]
@@ -168,8 +177,8 @@ class ProtectPage:
         with ui.element("details").classes("sh-help sh-wide"):
             _summary("Options: method, what is shown, who may be left out")
             with ui.element("div").classes("sh-columns sh-options"):
-                _select("How groups are formed", goals.METHODS, options, "method")
-                _select("What is shown of a group", goals.MASKS, options, "mask")
+                _select("How groups are formed", _with(goals.METHODS, options["method"]), options, "method")
+                _select("What is shown of a group", _with(goals.MASKS, options["mask"]), options, "mask")
                 _select("What to keep small", goals.LOSSES, options, "minimise")
                 _whole("Persons that may be left out, at the most", options, "max_suppressed", least=0,
                        hint="So that the others can be protected. 0: nobody.")  # fmt: skip
@@ -442,27 +451,18 @@ class ProtectPage:
 
     def _is_kept(self, models: Mapping[str, Any]) -> bool:
         kept = self.app.project.chosen.protection
-        return bool(kept.get("models") == models)
+        return goals.is_same_protection(kept, goals.protection_with(self.goal, models, kept))
 
     def _promises(self, models: Mapping[str, Any]) -> None:
-        from shoal.policy.explain import explain_model
-
         try:
-            made = self._policy_models(models)
+            sentences = [el("li", sentence) for sentence in _promises_of(self.app, models)]
         except ShoalError as error:
             layout.note(str(error), tone="bad")
             return
-        sentences = [el("li", typeset(explain_model(model))) for model in made]
         method, mask = self.goal["options"]["method"], self.goal["options"]["mask"]
         how = f"Method: {goals.METHODS.get(method, method)}. Shown: {goals.MASKS.get(mask, mask)}."
         _html([el("p", "The promises:", class_="sh-label"), el("ul", sentences, class_="sh-promises"),
                el("p", how, class_="sh-small")])  # fmt: skip
-
-    def _policy_models(self, models: Mapping[str, Any]) -> Sequence[Any]:
-        from shoal.policy import Policy
-
-        document = {**self.app.project.document(), "models": dict(models)}
-        return Policy.from_document(document).models
 
     def _make(self, models: Mapping[str, Any]) -> None:
         self.view.hush()
@@ -490,6 +490,15 @@ class ProtectPage:
 
 
 # --- small parts ---------------------------------------------------------------------------------------------------
+
+
+def _promises_of(app: App, models: Mapping[str, Any]) -> list[str]:
+    """What models promise, a sentence each."""
+    from shoal.policy import Policy
+    from shoal.policy.explain import explain_model
+
+    document = {**app.project.document(), "models": dict(models)}
+    return [typeset(explain_model(model)) for model in Policy.from_document(document).models]
 
 
 def _now(now: float | None, lowest: Decimal | None) -> str:
@@ -594,6 +603,11 @@ def _put(made: Any, value: float | None) -> None:
         unit = str(made.props["aria-valuetext"]).partition(" ")[2]
         made.props["aria-valuetext"] = f"{value:g} {unit}"
     made.update()
+
+
+def _with(choices: Mapping[str, str], name: str) -> dict[str, str]:
+    """The choices, and the one that a policy file made."""
+    return {**choices, **({} if name in choices else {name: name})}
 
 
 def _select(label: str, choices: Mapping[str, str], options: Plain, key: str) -> None:
