@@ -341,6 +341,13 @@ def test_a_path_outside_is_not_handed_out(served: Served, place: str) -> None:
     assert "import" not in answer.text.partition("<body")[0] or "importmap" in answer.text
 
 
+def test_a_page_that_does_not_exist_is_told(served: Served) -> None:
+    with served.steward() as steward:
+        answer = steward.get("/nothing-here")
+    assert answer.status_code == 404
+    assert "There is no such page" in answer.text
+
+
 # What answers carry
 
 

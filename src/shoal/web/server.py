@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse
 
 from shoal.errors import InputError, ParameterError, ShoalError
 from shoal.web.app import App
 from shoal.web.jobs import Jobs, place_of, told_without_values
 from shoal.web.project import STEPS, Project, write_beside
-from shoal.web.safety import LOOPBACK, Guard, hosts_of
+from shoal.web.safety import LOOPBACK, Guard, hosts_of, refusal_page
 
 DEFAULT_MAX_UPLOAD = 2048
 """Megabytes."""
@@ -262,6 +263,11 @@ def build(app: App) -> FastAPI:
         if hasattr(module, "routes"):
             module.routes(app, api)
         ui.page(layout.PLACE_OF_STEP[step], title="shoal")(_shown(app, step, module.build))
+
+    @nicegui_app.exception_handler(404)
+    async def no_such_page(request: Request, error: Exception) -> HTMLResponse:
+        words = "The address is mistyped, or the page is no longer there. The five steps begin at the first page."
+        return HTMLResponse(refusal_page("There is no such page", words), status_code=404)
 
     nicegui_app.on_page_exception(lambda error: layout.show_problem(told_without_values(error)))
     ui.run_with(
