@@ -114,13 +114,6 @@ def test_many_columns_are_not_all_combined() -> None:
     assert facts.sets_of_columns(["a"]) == [("a",)]
 
 
-@given(TABLES)
-def test_live_counts_are_those_of_the_whole(rows: list[tuple[Any, ...]]) -> None:
-    frame = frame_of(rows)
-    assert facts.persons_alone(frame, "person", ["x", "z"]) == persons_alone(rows, [0, 2])
-    assert facts.persons_alone(frame, "person", []) == 0
-
-
 def test_classes_are_those_of_the_report_and_tell_who_is_above() -> None:
     labels = facts.classes_of_risk()
     assert labels[0] == "up to 1 %"

@@ -76,11 +76,19 @@ def test_sliders_are_models_at_every_end() -> None:
 
 def test_what_can_be_relaxed_names_what_cannot_be_beaten() -> None:
     chosen = goal.starting_goal(["disease"], TOLD, {})
-    hints = " ".join(goal.to_relax(chosen, TOLD, {"record-risk": "0.01"}))
+    chosen["values"]["disease"]["limit"] = "0.3"
+    hints = " ".join(goal.to_relax(chosen, TOLD))
+    assert "62 %" in hints
+    assert "record risk. With all" not in hints
+    assert "'zip'" in hints
+    chosen["record"]["limit"] = "0.01"
+    hints = " ".join(goal.to_relax(chosen, TOLD))
     assert "4 %" in hints
     assert "62 %" in hints
-    assert "'zip'" in hints
-    assert goal.to_relax(chosen, None, {})
+    assert goal.to_relax(chosen, None)
+    by_models = {**chosen, "way": "models"}
+    by_models["models"]["h-affiliation"] = {"on": True, "value": "0.05"}
+    assert "62 %" in " ".join(goal.to_relax(by_models, TOLD))
 
 
 @pytest.fixture(scope="module")

@@ -254,15 +254,6 @@ def alone_by_set(
     return alone
 
 
-def persons_alone(frame: pl.DataFrame, person: str | None, columns: Sequence[str]) -> int:
-    """How many persons are alone with some combination of their values of the columns."""
-    if not columns:
-        return 0
-    schema = Schema(person=person, quasi=[name for name in columns if name != person])
-    names = tuple(schema.quasi_names)
-    return alone_by_set(frame, schema, [names])[names] if names else 0
-
-
 def _coded(column: pl.Series) -> tuple[Codes, int]:
     codes, distinct = code_values(column)
     return codes, len(distinct) + 1

@@ -245,15 +245,6 @@ def is_same_protection(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool
     return told(one) == told(other)
 
 
-def goal_in_words(target: str, limit: str) -> str:
-    """A target as a sentence."""
-    percent = f"{to_percent(limit):.4g} %"
-    key, _, column = target.partition(".")
-    if key == "max_gidr":
-        return f"No record can be said to be a given person's with more than {percent}"
-    return f"Nobody's '{column}' can be guessed with more than {percent}"
-
-
 def risk_name(target: str) -> str:
     """What the risk of a target is called on an axis."""
     key, _, column = target.partition(".")
@@ -280,23 +271,31 @@ MASKS = {
 }
 
 
-def to_relax(goal: Mapping[str, Any], told: Mapping[str, Any] | None, models: Mapping[str, Any]) -> list[str]:
-    """What a steward can do where a promise cannot be kept, the nearest first."""
-    hints = []
-    lowest = lowest_record_limit(told)
-    if lowest is not None and ("record-risk" in models or "g-balance" in models):
-        hints.append(
-            f"Allow a higher record risk. With all persons in one group it would be {_percent(lowest)}: no limit below "
-            "that can be met, since one person has so many of the records."
+def to_relax(goal: Mapping[str, Any], told: Mapping[str, Any] | None) -> list[str]:
+    """What a steward can do where a promise cannot be kept; limits that nothing can meet are told alone and first."""
+    limits = [
+        (
+            f"Allow a higher limit for '{name}'. {{}} of all persons have its commonest value, so no limit below "
+            "that can be met.",
+            limit,
+            lowest_value_limit(told, name),
         )
-        hints.append("Let persons with very many records keep only some of them (under Options: records a person).")
-    for name in goal["values"]:
-        lowest = lowest_value_limit(told, name)
-        if lowest is not None:
-            hints.append(
-                f"Allow a higher limit for '{name}'. {_percent(lowest)} of all persons have its commonest value, so "
-                "no limit below that can be met."
+        for name, limit in _value_limits(goal)
+    ]
+    record = _record_limit(goal)
+    if record is not None:
+        limits.append(
+            (
+                "Allow a higher record risk. With all persons in one group it would be {}: no limit below that "
+                "can be met, since one person has so many of the records.",
+                record,
+                lowest_record_limit(told),
             )
+        )
+    beyond = [each for each in limits if each[2] is not None and Decimal(str(each[1])) < each[2]]
+    hints = [words.format(_percent(lowest)) for words, _, lowest in beyond or limits if lowest is not None]
+    if record is not None:
+        hints.append("Let persons with very many records keep only some of them (under Options: records a person).")
     hints.append("Allow some persons to be left out (under Options: persons left out).")
     if told and told.get("left_out"):
         best = told["left_out"][0]
@@ -305,7 +304,19 @@ def to_relax(goal: Mapping[str, Any], told: Mapping[str, Any] | None, models: Ma
             f"{told['risk']['unique_persons']:,} persons are alone in the table as it is."
         )
     hints.append("Put rare values together with a hierarchy, on the page Columns.")
-    return hints
+    return hints  # fmt: skip
+
+
+def _record_limit(goal: Mapping[str, Any]) -> str | None:
+    each = goal["record"] if goal["way"] == "goal" else goal["models"]["record-risk"]
+    return str(each.get("limit", each.get("value"))) if each["on"] else None
+
+
+def _value_limits(goal: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if goal["way"] == "goal":
+        return [(name, each["limit"]) for name, each in goal["values"].items() if each["on"]]
+    each = goal["models"]["h-affiliation"]
+    return [(name, each["value"]) for name in goal["values"]] if each["on"] else []
 
 
 def _percent(value: Decimal) -> str:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from shoal.models import Model
     from shoal.policy import Policy
-    from shoal.table.schema import Schema
     from shoal.tuning import Point
     from shoal.web.jobs import Tell
 
@@ -288,11 +287,6 @@ def _published(project: Project, run: str) -> tuple[Policy, Any]:
     format = (read_manifest(folder) or {}).get("format", "csv")
     csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding)
     return policy, read_published(project.file_of_run(run, f"release.{format}"), csv=csv)
-
-
-def schema_of(project: Project, frame: pl.DataFrame) -> Schema:
-    """The schema that the project's columns make for a table."""
-    return project.policy().schema(project.folder, frame)
 
 
 # --- the files of a release ----------------------------------------------------------------------------------------

@@ -248,7 +248,7 @@ class ProtectPage:
             if job is not None and job.is_running:
                 layout.show_job(job, on_news=lambda _: self._draw(), on_end=self._found)
             elif job is not None and job.state == "failed":
-                self._show_refusal(str(job.error), goals.beside_of(self.goal)["models"] | {"record-risk": ""})
+                self._show_refusal(str(job.error))
             if is_stopped:
                 layout.note(f"The search was stopped; {len(points)} settings were tried until then.", tone="info")
             if points and self._is_other_goal(points):
@@ -293,7 +293,11 @@ class ProtectPage:
 
     def _about_point(self, point: Plain | None) -> None:
         if point is None:
-            layout.note("No setting tried so far meets every limit.", tone="warn")
+            job = self.app.jobs.latest("tune")
+            if job is not None and job.is_running:
+                ui.label("No setting tried so far meets every limit; stricter ones follow.").classes("sh-small")
+            else:
+                layout.note("No setting tried so far meets every limit.", tone="warn")
             return
         given = [
             layout.Fact(share(point["max_gidr"], 1), "highest record risk", "", "good" if point["meets"] else "warn"),
@@ -440,7 +444,7 @@ class ProtectPage:
             is_made = result is not None and not result.is_stale
             is_same = is_made and self._is_kept(models)
             if job is not None and job.state == "failed" and not is_same:
-                self._show_refusal(str(job.error), models)
+                self._show_refusal(str(job.error))
             elif job is not None and job.state == "cancelled":
                 layout.note("The release was stopped; nothing was written.", tone="info")
             with layout.row():
@@ -483,9 +487,9 @@ class ProtectPage:
             return
         self._show_making()
 
-    def _show_refusal(self, words: str, models: Mapping[str, Any]) -> None:
+    def _show_refusal(self, words: str) -> None:
         with layout.note(f"No release was made, and nothing was written.\n{words}", tone="bad"):
-            hints = [el("li", typeset(hint)) for hint in goals.to_relax(self.goal, self.told, models)]
+            hints = [el("li", typeset(hint)) for hint in goals.to_relax(self.goal, self.told)]
             _html([el("p", "What you can relax:", class_="sh-label"), el("ul", hints)])
 
 
