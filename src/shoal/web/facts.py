@@ -97,7 +97,7 @@ class Homogeneous:
     Attributes
     ----------
     groups, persons
-        Groups of at least two persons, and the persons in them.
+        Groups of at least two persons, and the persons in them. Who stands in several of them counts once.
     all_groups, all_persons
         The same with groups of one person, whose values are always known.
     """
@@ -164,7 +164,7 @@ def risk_now(frame: pl.DataFrame, schema: Schema, *, told: Told = lambda done: N
         spread=spread,
         records_a_person=records_a_person(seen),
         row_counting=row_counting(seen, counts, risk, spread),
-        homogeneous=homogeneous(counts),
+        homogeneous=homogeneous(seen, counts),
         combinations=_worst(sets, alone, n_all=len(schema.quasi_names)),
         tried=len(sets),
         left_out=_left_out(schema.quasi_names, alone),
@@ -210,7 +210,7 @@ def row_counting(seen: Observation, counts: GroupCounts, risk: Risk, spread: Ris
     )
 
 
-def homogeneous(counts: GroupCounts) -> tuple[Homogeneous, ...]:
+def homogeneous(seen: Observation, counts: GroupCounts) -> tuple[Homogeneous, ...]:
     """For each sensitive attribute the groups in which everybody has one value in common."""
     found = []
     for name, values in counts.values.items():
@@ -220,12 +220,19 @@ def homogeneous(counts: GroupCounts) -> tuple[Homogeneous, ...]:
             Homogeneous(
                 column=name,
                 groups=int(several.sum()),
-                persons=int(counts.persons[several].sum()),
+                persons=_persons_in(seen, several),
                 all_groups=int(shared.sum()),
-                all_persons=int(counts.persons[shared].sum()),
+                all_persons=_persons_in(seen, shared),
             )
         )
     return tuple(found)
+
+
+def _persons_in(seen: Observation, groups: NDArray[np.bool_]) -> int:
+    """How many persons have a record in one of these groups."""
+    is_in = np.zeros(seen.n_persons, np.bool_)
+    is_in[seen.person_of_record[groups[seen.group_of_record]]] = True
+    return int(is_in.sum())
 
 
 def sets_of_columns(names: Sequence[str], *, most: int = MOST_COMBINATIONS) -> list[tuple[str, ...]]:
