@@ -34,7 +34,7 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
-@click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Default: the input's.")
+@click.option("--format", "format_", type=click.Choice(options.FORMATS), help="Default: the input's.")
 @click.option("--no-report", is_flag=True, help="Write no report beside the release.")
 @click.option("--queries", type=click.IntRange(min=0), default=0, metavar="N",
               help="Answer N random queries of each kind on the release and report their error.")  # fmt: skip
@@ -108,12 +108,13 @@ def protect(
         release.write(
             output,
             overwrite=overwrite,
-            format=format_ or reading.source.format,
+            format=format_ or reading.source.written_as,
             report=not no_report,
             keep_person_map=keep_person_map,
             policy_text=policy.moved(folder, Path(output) / "steward").to_toml(),
             inputs=(*reading.source.paths, *policy.files(folder)),
             csv=reading.source.csv,
+            labels=reading.labels,
             started=started,
         )
     answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}

@@ -56,6 +56,8 @@ class SourceChoices(Choices):
     quote: str = '"'
     decimal: Literal[".", ","] = "."
     missing: tuple[str, ...] = ("",)
+    labels: Literal["codes", "values"] = "codes"
+    sheet: str | None = None
     rename: tuple[dict[str, str], ...] = ()
     join: JoinChoices | None = None
 

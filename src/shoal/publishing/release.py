@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from shoal.reading import CsvOptions
+    from shoal.reading import CsvOptions, Labels
 
 
 @dataclass(frozen=True)
@@ -183,6 +183,7 @@ class Release:
         inputs: Sequence[Path] = (),
         csv: CsvOptions | None = None,
         started: datetime | None = None,
+        labels: Labels | None = None,
     ) -> Path:
         """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
 
@@ -191,11 +192,15 @@ class Release:
         folder
             Where to; it must be absent, empty, or with `overwrite` an earlier release.
         format
-            "csv" or "parquet"; None takes Parquet where the table came from a Parquet file, else CSV.
+            "csv", "parquet", "arrow", "xlsx", "sav", "dta" or "xpt"; None takes that of the first of `inputs`, and CSV
+            where there is none.
         report
             Whether to write the reports: steward/report.html, steward/report.json and summary.html.
         keep_person_map
             Whether to write steward/persons.parquet, which says who has which pseudonym.
+        labels
+            Those of columns and codes that came with the table (`reading.labels`), for codebook.json and for formats
+            that hold labels.
 
         Raises
         ------
@@ -206,5 +211,5 @@ class Release:
 
         return write_release(
             self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
-            policy_text=policy_text, inputs=inputs, csv=csv, started=started,
+            policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels,
         )  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
+from shoal.reading.labels import labels_of_all
 from shoal.reading.source import Reading, Source
 
 LARGEST_EXACT_INTEGER = 2**53  # in a Float64
@@ -78,9 +79,9 @@ def put_under_one_another(readings: Sequence[Reading], rename: Sequence[Mapping[
     frame = pl.DataFrame(together)
     notes = tuple(note for reading in renamed for note in reading.notes)
     counts = [f"{reading.frame.height:,} of {reading.source.name}" for reading in renamed]
-    return Reading(
-        frame, _source_of_all(renamed), (*notes, f"{frame.height:,} records were put together: {', '.join(counts)}.")
-    )
+    notes = (*notes, f"{frame.height:,} records were put together: {', '.join(counts)}.")
+    labels = labels_of_all([reading.labels for reading in renamed], [reading.source.name for reading in renamed])
+    return Reading(frame, _source_of_all(renamed), notes, labels=labels)
 
 
 def join_persons(records: Reading, persons: Reading, join: Join) -> Reading:
@@ -115,7 +116,8 @@ def join_persons(records: Reading, persons: Reading, join: Join) -> Reading:
         )
     notes = (*records.notes, *persons.notes, *_join_notes(records, persons, left, right, parts))
     source = Source(records.source.paths + persons.source.paths, records.source.format, records.source.csv)
-    return Reading(joined, source, notes)
+    labels = labels_of_all([records.labels, persons.labels], [records.source.name, persons.source.name])
+    return Reading(joined, source, notes, labels=labels)
 
 
 # Under one another
@@ -133,7 +135,7 @@ def _renamed(reading: Reading, names: Mapping[str, str]) -> Reading:
             f"{_listed(repeated)}. Give each column its own name."
         )
     frame = reading.frame.rename(dict(names))
-    return Reading(frame, reading.source, reading.notes, reading.lines)
+    return Reading(frame, reading.source, reading.notes, reading.lines, reading.labels.renamed(names))
 
 
 def _check_same_columns(readings: Sequence[Reading]) -> None:
