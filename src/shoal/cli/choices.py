@@ -250,8 +250,8 @@ def csv_options_of_release(policy: Policy, flags: Flags) -> CsvOptions:
     return replace(CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding), **given)
 
 
-def read_table(files: Sequence[str], policy: Policy, folder: Path) -> Reading:
-    """The table that the files make together, as the policy says."""
+def read_table(files: Sequence[str], policy: Policy, folder: Path, flags: Flags) -> Reading:
+    """The table that the files make together, as the policy says; of a database the table or query of the flags."""
     from shoal.reading import Join, read_files
 
     join = None
@@ -264,4 +264,6 @@ def read_table(files: Sequence[str], policy: Policy, folder: Path) -> Reading:
         join=join,
         labels=policy.source.labels,
         sheet=policy.source.sheet,
+        table=flags.get("table"),
+        query=flags.get("query"),
     )

@@ -83,6 +83,9 @@ source = _together(
     click.option("--labels", type=click.Choice(["codes", "values"]), help="Of SPSS, Stata and SAS files: codes, with "
                  "labels in the codebook (default), or labels as values."),
     click.option("--sheet", metavar="NAME", help="The sheet of an Excel workbook that has several."),
+    click.option("--table", metavar="NAME", help="The table to read, where FILE is the address of a database "
+                 "(postgresql://host/db, sqlite:///file, duckdb:///file)."),
+    click.option("--query", metavar="SQL", help="A query in place of --table."),
     click.option("--rename", multiple=True, metavar="FILE:OLD=NEW", help="Give a column of one file the name that it "
                  "has in the others."),
     click.option("--join", metavar="FILE", help="A file with one record a person, joined to the records by --on."),

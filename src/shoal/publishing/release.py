@@ -184,6 +184,9 @@ class Release:
         csv: CsvOptions | None = None,
         started: datetime | None = None,
         labels: Labels | None = None,
+        sources: Sequence[str] = (),
+        into: str | None = None,
+        into_table: str | None = None,
     ) -> Path:
         """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
 
@@ -201,6 +204,12 @@ class Release:
         labels
             Those of columns and codes that came with the table (`reading.labels`), for codebook.json and for formats
             that hold labels.
+        sources
+            What the manifest calls inputs that are no files (`reading.source.shown`).
+        into, into_table
+            The address of a database and the name of a table in it, to write the release there too, in one transaction.
+            An earlier release there is replaced with `overwrite`, another table never. Neither user nor password of the
+            address is kept.
 
         Raises
         ------
@@ -212,4 +221,5 @@ class Release:
         return write_release(
             self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
             policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels,
+            sources=sources, into=into, into_table=into_table,
         )  # fmt: skip

@@ -17,9 +17,11 @@ from shoal.errors import ParameterError
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.pages import policy_in, write_pages
+from shoal.publishing.sql import write_database
 from shoal.publishing.tables import FORMATS, write_table
 from shoal.reading import CsvOptions, Labels, Source
 from shoal.reading.read import FORMAT_OF_ENDING
+from shoal.reading.sql import parse_address
 from shoal.table.apart import GROUP
 
 if TYPE_CHECKING:
@@ -46,12 +48,17 @@ def write_release(
     csv: CsvOptions | None,
     started: datetime | None,
     labels: Labels | None = None,
+    sources: Sequence[str] = (),
+    into: str | None = None,
+    into_table: str | None = None,
 ) -> Path:
     """Write a release to a folder in one step: it is filled beside and swapped in when all is there."""
     started = started or datetime.now(UTC)
     format = format or _format_of(inputs)
     if format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
+    if (into is None) != (into_table is None):
+        raise ParameterError("into and into_table go together: the address of a database, and a table in it.")
     if keep_person_map and release.schema.person is None:
         raise ParameterError("There is no person column, so there is no person map to keep.")
     if keep_person_map and release.published.pseudonym_of_person is None:
@@ -78,11 +85,31 @@ def write_release(
             _write_json(steward / "report.json", {**release.to_dict(), "report": _report(release, format, policy_text)})
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.seed, started=started,
-            finished=datetime.now(UTC), extra={"verdict": release.verdict.to_dict(), "format": format},
+            finished=datetime.now(UTC),
+            extra={"verdict": release.verdict.to_dict(), "format": format,
+                   **_databases(release, sources, into, into_table)},
         )  # fmt: skip
         if report:
             write_pages(new)
+        if into is not None and into_table is not None:  # last, when only the folder's new name is left to do
+            write_database(_tables_of(release, into_table), into, overwrite=overwrite)
     return Path(folder)
+
+
+def _tables_of(release: Release, name: str) -> dict[str, pl.DataFrame]:
+    """The published tables by the name that they have in a database."""
+    plain = {column: file.removeprefix("release-") for column, file in names_of_tables(release, "").items()}
+    beside = {f"{name}_{plain[column].rstrip('.')}": table for column, table in release.published.tables.items()}
+    return {name: release.published.frame, **beside}
+
+
+def _databases(release: Release, sources: Sequence[str], into: str | None, table: str | None) -> dict[str, list[str]]:
+    """What the manifest says of databases that were read and written: no host, no user, no password."""
+    read = {"sources": list(sources)} if sources else {}
+    if into is None or table is None:
+        return read
+    shown = parse_address(into).shown
+    return {**read, "written_to": [f"table '{name}' of {shown}" for name in _tables_of(release, table)]}
 
 
 def _format_of(inputs: Sequence[Path]) -> str:

@@ -8,6 +8,7 @@ from shoal.reading.labels import Labels
 from shoal.reading.parquet import read_parquet
 from shoal.reading.read import read_files
 from shoal.reading.source import CsvOptions, Reading, Source
+from shoal.reading.sql import is_address, read_database
 from shoal.reading.statistical import read_statistical
 
 __all__ = [
@@ -16,10 +17,12 @@ __all__ = [
     "Labels",
     "Reading",
     "Source",
+    "is_address",
     "join_persons",
     "put_under_one_another",
     "read_arrow",
     "read_csv",
+    "read_database",
     "read_excel",
     "read_files",
     "read_parquet",

@@ -115,7 +115,9 @@ def join_persons(records: Reading, persons: Reading, join: Join) -> Reading:
             f"by {_listed(keys)}. Check that both hold the key in the same form."
         )
     notes = (*records.notes, *persons.notes, *_join_notes(records, persons, left, right, parts))
-    source = Source(records.source.paths + persons.source.paths, records.source.format, records.source.csv)
+    paths = records.source.paths + persons.source.paths
+    shown = _shown([records.source, persons.source])
+    source = Source(paths, records.source.format, records.source.csv, shown)
     labels = labels_of_all([records.labels, persons.labels], [records.source.name, persons.source.name])
     return Reading(joined, source, notes, labels=labels)
 
@@ -222,7 +224,13 @@ def _types_differ(column: str, readings: Sequence[Reading]) -> SchemaError:
 
 def _source_of_all(readings: Sequence[Reading]) -> Source:
     first = readings[0].source
-    return Source(tuple(path for reading in readings for path in reading.source.paths), first.format, first.csv)
+    paths = tuple(path for reading in readings for path in reading.source.paths)
+    return Source(paths, first.format, first.csv, _shown([reading.source for reading in readings]))
+
+
+def _shown(sources: Sequence[Source]) -> tuple[str, ...]:
+    """What sources are called together; nothing where they are just files, which call themselves."""
+    return tuple(source.name for source in sources) if any(source.shown for source in sources) else ()
 
 
 # Persons to records

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from shoal.errors import ParameterError
 from shoal.reading.arrow import read_arrow
 from shoal.reading.combine import Join, join_persons, put_under_one_another
 from shoal.reading.csv import read_csv
 from shoal.reading.excel import read_excel
 from shoal.reading.parquet import read_parquet, starts_like_parquet
 from shoal.reading.source import CsvOptions, Format, Reading
+from shoal.reading.sql import is_address, read_database
 from shoal.reading.statistical import READER_OF_FORMAT, read_statistical
 
 FORMAT_OF_ENDING: dict[str, Format] = {
@@ -37,8 +39,10 @@ def read_files(
     join: Join | None = None,
     labels: str = "codes",
     sheet: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> Reading:
-    """Read one file, or several put under one another, and join a table of persons to the records if asked.
+    """Read one source, or several put under one another, and join a table of persons to the records if asked.
 
     Parameters
     ----------
@@ -55,6 +59,8 @@ def read_files(
         Of statistical packages: leave "codes" and keep their labels beside them, or take the labels as "values".
     sheet
         The sheet of Excel workbooks that have several.
+    table, query
+        What to read from a database, where a path is an address such as postgresql://host/database.
 
     Raises
     ------
@@ -65,17 +71,27 @@ def read_files(
     """
     if isinstance(paths, str | Path):
         paths = [paths]
-    options = _Options(csv, labels, sheet)
-    records = put_under_one_another([_read_file(Path(path), options) for path in paths], rename)
+    if (table or query) and not any(map(is_address, paths)):
+        raise ParameterError("A table or a query is read from a database: give an address, postgresql://host/database.")
+    options = _Options(csv, labels, sheet, table, query)
+    records = put_under_one_another([_read_one(path, options) for path in paths], rename)
     if join is None:
         return records
-    return join_persons(records, _read_file(Path(join.person_file), options), join)
+    return join_persons(records, _read_one(join.person_file, options), join)
 
 
 class _Options(NamedTuple):
     csv: CsvOptions
     labels: str
     sheet: str | None
+    table: str | None
+    query: str | None
+
+
+def _read_one(path: str | Path, options: _Options) -> Reading:
+    if isinstance(path, str) and is_address(path):
+        return read_database(path, table=options.table, query=options.query)
+    return _read_file(Path(path), options)
 
 
 def _read_file(path: Path, options: _Options) -> Reading:

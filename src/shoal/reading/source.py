@@ -12,7 +12,7 @@ import polars as pl
 from shoal.errors import InputError, ParameterError
 from shoal.reading.labels import Labels
 
-Format = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt", "sas7bdat"]
+Format = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt", "sas7bdat", "database"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,16 +78,18 @@ class Source:
     paths: tuple[Path, ...]
     format: Format
     csv: CsvOptions | None = None
+    shown: tuple[str, ...] = ()
+    """What messages and the manifest call the sources, where they are not just files: tables of databases."""
 
     @property
     def name(self) -> str:
-        """The file names in quotes, for messages."""
-        return " and ".join(f"'{path.name}'" for path in self.paths)
+        """The file names in quotes, or what else names the sources, for messages."""
+        return " and ".join(self.shown) or " and ".join(f"'{path.name}'" for path in self.paths)
 
     @property
     def written_as(self) -> str:
-        """The format of a release of it: the same, but for sas7bdat, of which only SAS knows how to write it."""
-        return "xpt" if self.format == "sas7bdat" else self.format
+        """The format of a release of it: the same, where that is a format of files that shoal writes."""
+        return {"sas7bdat": "xpt", "database": "parquet"}.get(self.format, self.format)
 
 
 @dataclass(frozen=True, eq=False)
