@@ -224,9 +224,8 @@ def test_methods_side_by_side_and_a_search_that_is_stopped(serve: Serve, open_pa
     stop = page.get_by_role("button", name="Stop")
     if stop.count():
         stop.first.click()
-    page.get_by_role("button", name="Make the release").or_(
-        page.get_by_text("No setting tried so far")
-    ).first.wait_for()
+    stopped = page.get_by_text("The search was stopped")
+    stopped.or_(page.get_by_role("button", name="Make the release")).first.wait_for()
     n_points = page.locator("[data-point]").count()
     assert n_points > 0
     page.reload()
