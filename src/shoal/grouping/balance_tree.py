@@ -75,9 +75,14 @@ class BalanceTree:
             raise ParameterError("effort='high' goes with cut='best' and alpha 1 only.")
 
     @property
+    def cuts_best(self) -> bool:
+        """Whether cuts are the best by squares alone."""
+        return self.cut == "best" and self.alpha == 1
+
+    @property
     def looks_on(self) -> bool:
         """Whether groups that lose less are looked for once the tree is grown."""
-        return self.cut == "best" and self.alpha == 1 and self.effort != "low"
+        return self.cuts_best and self.effort != "low"
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""

@@ -32,8 +32,14 @@ WIDE_POOL = 800
 """Units of a pool in the first round: large enough for all that cuts decide below."""
 
 GROUPS_OF_POOL = 5
+"""Groups of a pool in later rounds."""
+
 PASSES = 1
+"""How often the units of a pool are asked, in turn, whether they would be better off elsewhere."""
+
 MOST_NEAR = 3
+"""How many of the nearest groups a unit is moved or swapped to."""
+
 TURNING = 0.3
 """How far cuts of later rounds turn away from the directions of the quasi-identifiers."""
 
@@ -47,6 +53,8 @@ class Effort:
     """Fewer rounds than `most_rounds` where persons times rounds would exceed this."""
     wide_up_to: int
     """With more persons than this the first round has no wide pools."""
+    patience: int
+    """After so many rounds in a row that gain nothing it ends."""
 
     def rounds_for(self, n_persons: int) -> int:
         """How many rounds, at least one."""
@@ -54,8 +62,8 @@ class Effort:
 
 
 EFFORTS = {
-    "normal": Effort(most_rounds=24, persons_a_round=200_000, wide_up_to=100_000),
-    "high": Effort(most_rounds=120, persons_a_round=6_000_000, wide_up_to=10_000_000),
+    "normal": Effort(most_rounds=40, persons_a_round=240_000, wide_up_to=50_000, patience=6),
+    "high": Effort(most_rounds=120, persons_a_round=6_000_000, wide_up_to=10_000_000, patience=40),
 }
 
 
@@ -89,7 +97,7 @@ def improve(
     limits = _limits(space, models)
     if limits is None or grouping.n_groups < 1:
         return grouping
-    units, unit_of_person = units_of(space)
+    units, unit_of_person = units_of(space, grouping.group_of_person)
     group_of_unit = np.empty(len(units.count), np.int64)
     group_of_unit[unit_of_person] = grouping.group_of_person
     asked = [model for model in models if not _is_limited(model)]
@@ -99,6 +107,7 @@ def improve(
     plan = EFFORTS[effort]
     rounds = plan.rounds_for(space.n_persons)
     group_of_unit, n_groups = _numbered(group_of_unit)
+    in_vain = 0
     for number in range(rounds):
         progress("improving", number / rounds)
         is_wide = number == 0 and space.n_persons <= plan.wide_up_to
@@ -107,17 +116,24 @@ def improve(
         if asked and gain.any():
             better, gain = _kept(space, asked, unit_of_person, group_of_unit, better, pools, gain)
         group_of_unit, n_groups = _numbered(better)
+        in_vain = 0 if gain.any() else in_vain + 1
+        if in_vain == plan.patience:
+            break
+    progress("improving", 1.0)
     return Grouping(group_of_unit[unit_of_person].astype(np.int32), n_groups, grouping.notes)
 
 
-def units_of(space: PersonSpace) -> tuple[Units, NDArray[np.int64]]:
-    """Persons who are alike as units, in an order that only depends on what they are; and the unit of each person."""
+def units_of(space: PersonSpace, group_of_person: NDArray[np.int32]) -> tuple[Units, NDArray[np.int64]]:
+    """Persons of a group who are alike as units, in an order that only depends on them; and the unit of each person.
+
+    A tree may tell persons apart who are alike here (by the share of a second category, say): they are then two units.
+    """
     persons = space.persons
     count = persons.row[:, 0]
     last_numeric = 1 + persons.n_numeric
     blur = USUAL_DISTANCE * np.sqrt(persons.within / count[:, None])
     category = _commonest(space)
-    rows = np.column_stack([persons.row[:, :last_numeric], np.rint(blur * BLUR_GRID), category])
+    rows = np.column_stack([persons.row[:, :last_numeric], np.rint(blur * BLUR_GRID), category, group_of_person])
     order = np.argsort(_mixed(rows), kind="stable")
     sorted_rows = rows[order]
     is_first = np.ones(len(rows), np.bool_)
@@ -129,7 +145,7 @@ def units_of(space: PersonSpace) -> tuple[Units, NDArray[np.int64]]:
         Units(
             value=np.ascontiguousarray(own[:, 1:last_numeric] / own[:, :1] / float(space.grid)),
             blur=np.ascontiguousarray(own[:, last_numeric : last_numeric + persons.n_numeric] / BLUR_GRID),
-            category=np.ascontiguousarray(own[:, last_numeric + persons.n_numeric :].astype(np.int32)),
+            category=np.ascontiguousarray(own[:, last_numeric + persons.n_numeric : -1].astype(np.int32)),
             persons=np.bincount(unit_of_person),
             count=own[:, 0].astype(np.int64),
         ),
@@ -141,10 +157,13 @@ def _commonest(space: PersonSpace) -> NDArray[np.float64]:
     """The category of each nominal quasi-identifier that most records of a person have; of equals the first."""
     persons = space.persons
     category = persons.row[:, 1 + persons.n_numeric : 1 + persons.n_numeric + len(persons.start)].copy()
-    for j in range(len(persons.start)):
-        for person in np.flatnonzero(category[:, j] == SEVERAL):
-            own = slice(persons.start[j, person], persons.start[j, person + 1])
-            category[person, j] = persons.category[j, own][persons.count[j, own].argmax()]
+    for j, start in enumerate(persons.start):
+        several = np.flatnonzero(category[:, j] == SEVERAL)
+        if len(several):
+            count = persons.count[j, : start[-1]]
+            is_most = count == np.repeat(np.maximum.reduceat(count, start[:-1]), np.diff(start))
+            place = np.flatnonzero(is_most)
+            category[several, j] = persons.category[j, place[np.searchsorted(place, start[several])]]
     return category
 
 
@@ -218,8 +237,8 @@ def _better(
     n_numeric = units.value.shape[1]
     turn = np.eye(n_numeric)
     if number:
-        turn = np.diag(np.exp(TURNING * chance.normal(size=n_numeric)))
-        turn = turn @ (np.eye(n_numeric) + TURNING * chance.normal(size=(n_numeric, n_numeric)))
+        stretch = np.exp(TURNING * chance.normal(size=n_numeric))
+        turn = stretch[:, None] * (turn + TURNING * chance.normal(size=(n_numeric, n_numeric)))
     member = np.argsort(group_of_unit, kind="stable")
     member_start = np.concatenate([[0], np.cumsum(np.bincount(group_of_unit, minlength=n_groups))])
     share = SHARES_OF_ROOM[number % len(SHARES_OF_ROOM)]

@@ -136,7 +136,7 @@ def _sort_orders(turned, units):
 
 @njit(cache=True, nogil=True)
 def _part(order, start, end, is_left, held):
-    """Part every order of a node into units on the left and on the right, both still sorted; gives where right starts."""
+    """Part every order of a node into units on the left and on the right, both still sorted; where right starts."""
     middle = start
     for o in range(len(order)):
         middle, n_held = start, 0
@@ -470,7 +470,7 @@ def _both_keep(units, limits, groups, here, there, unit, other):
 
 @njit(cache=True, nogil=True)
 def _look_around(units, limits, groups, unit, near, how_far, found):
-    """The best move and the best swap of a unit, by distances: found[0] is the group, found[1] the other unit, or -1."""
+    """The best move and the best swap of a unit, by distances: found[0] is a group, found[1] a unit, or -1."""
     here = groups.group_of_unit[unit]
     move_gain, swap_gain = 0.0, 0.0
     found[0], found[1] = -1, -1

@@ -96,7 +96,7 @@ class Workbench:
 
     def _group(self, models: tuple[Model, ...], method: Method) -> Grouping:
         """Group by the method; a balance tree with the best cut goes on from the trees that were grown before."""
-        if not isinstance(method, BalanceTree) or method.cut != "best":
+        if not isinstance(method, BalanceTree) or not method.cuts_best:
             return method.group(self.table, models, silent)
         if method not in self._prepared:
             self._prepared[method] = PreparedTree(method, self.table)
