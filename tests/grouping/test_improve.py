@@ -137,7 +137,7 @@ def test_all_pools_may_be_refused_by_a_model(patients: Table, monkeypatch: pytes
     tree = BalanceTree(effort="low").group(patients, models)
     space = person_space(patients)
     monkeypatch.setattr(HAffiliation, "holds", lambda self, counts: np.zeros(len(counts.records), np.bool_))
-    again = improve.improve(space, models, tree, effort="normal")
+    again = improve.improve(space, models, tree, effort=improve.EFFORTS["normal"])
     for group in range(tree.n_groups):
         assert len(set(again.group_of_person[tree.group_of_person == group])) == 1
     assert again.n_groups == tree.n_groups

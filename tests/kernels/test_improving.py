@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels import improving
-from shoal.kernels.improving import Units
+from shoal.kernels.improving import Units, Ways
 from shoal.kernels.trees import Limits
 from tests.naive import improving as naive
 from tests.naive.improving import Asked, Unit
@@ -50,6 +50,10 @@ def as_limits(asked: Asked) -> Limits:
         asked.least_persons, asked.least_records, *asked.largest_share.as_integer_ratio(),
         *asked.largest_squares.as_integer_ratio(),
     )  # fmt: skip
+
+
+def ways(share_of_room: float, passes: int = 1) -> Ways:
+    return Ways(share_of_room, recuts=True, passes=passes, most_near=3, swaps=True)
 
 
 def groups_of(units: list[Unit], group_of_unit: np.ndarray) -> list[list[Unit]]:
@@ -140,7 +144,7 @@ def test_settling_keeps_to_the_limits_loses_no_more_and_counts_right(
     before = sum(naive.loss(group) for group in groups_of(units, group_of_unit))
     arrays, records_of = as_arrays(units), np.zeros(len(units) + 3, np.int64)
     groups = improving.lay_out(arrays, group_of_unit, n_groups, records_of)
-    lost = improving.settle(arrays, as_limits(asked), groups, 3, 3, records_of)
+    lost = improving.settle(arrays, as_limits(asked), groups, ways(0.4, 3), records_of)
     after = groups_of(units, group_of_unit)
     assert len(after) == n_groups
     assert all(naive.keeps(asked, group) for group in after)
@@ -158,7 +162,7 @@ def test_two_units_in_the_wrong_groups_are_swapped() -> None:
     group_of_unit = np.array([0, 0, 0, 1, 1, 1], np.int32)
     arrays, records_of = as_arrays(units), np.zeros(6, np.int64)
     groups = improving.lay_out(arrays, group_of_unit, 2, records_of)
-    improving.settle(arrays, Limits(3, 1, 1, 1, 1, 1), groups, 1, 3, records_of)
+    improving.settle(arrays, Limits(3, 1, 1, 1, 1, 1), groups, ways(0.4), records_of)
     assert group_of_unit.tolist() == [0, 0, 1, 1, 1, 0]
 
 
@@ -167,7 +171,7 @@ def test_a_unit_moves_to_the_group_where_it_belongs() -> None:
     group_of_unit = np.array([0, 0, 0, 1, 1], np.int32)
     arrays, records_of = as_arrays(units), np.zeros(5, np.int64)
     groups = improving.lay_out(arrays, group_of_unit, 2, records_of)
-    improving.settle(arrays, Limits(2, 1, 1, 1, 1, 1), groups, 1, 3, records_of)
+    improving.settle(arrays, Limits(2, 1, 1, 1, 1, 1), groups, ways(0.4), records_of)
     assert group_of_unit.tolist() == [0, 0, 1, 1, 1]
 
 
@@ -198,7 +202,7 @@ def test_a_pool_is_regrouped_only_where_it_loses_less(units: list[Unit], asked: 
     pool_start = np.unique(np.concatenate([np.arange(0, n_groups, 4), [n_groups]]))
     turn = np.eye(arrays.value.shape[1]) + 0.3 * chance.normal(size=(arrays.value.shape[1],) * 2)
     group_in_pool, groups_of_pool, gain = improving.improve_pools(
-        arrays, as_limits(asked), member, member_start, pool_order, pool_start, turn, share, 1, 3
+        arrays, as_limits(asked), member, member_start, pool_order, pool_start, turn, ways(share)
     )
     for pool, (first, last) in enumerate(itertools.pairwise(pool_start)):
         old = [before[g] for g in pool_order[first:last]]

@@ -99,7 +99,9 @@ class BalanceTree:
         else:
             sweep = BestSweep(space, models)
         grouping = Tree(sweep.space, models, sweep).grow(progress)
-        return improve(space, models, grouping, effort=self.effort, progress=progress) if self.looks_on else grouping
+        if not self.looks_on:
+            return grouping
+        return improve(space, models, grouping, effort=EFFORTS[self.effort], progress=progress)
 
 
 class BestSweep:

@@ -13,7 +13,7 @@ from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import PersonSpace
 from shoal.grouping.tree import counts_of_parts
 from shoal.kernels import improving
-from shoal.kernels.improving import Units
+from shoal.kernels.improving import Units, Ways
 from shoal.kernels.trees import SEVERAL, Limits
 from shoal.models.contract import Model
 from shoal.models.limits import SpreadLimits, limits_of
@@ -25,45 +25,48 @@ USUAL_DISTANCE = 0.8
 BLUR_GRID = 2.0**20
 """How far records are from their person's mean is rounded to such steps, so that no order of records matters."""
 
-SHARES_OF_ROOM = (0.4, 0.3, 0.5, 0.4, 0.7)
-"""The share of the groups that there would be room for at best that cuts reckon with, round by round."""
 
-WIDE_POOL = 800
-"""Units of a pool in the first round: large enough for all that cuts decide below."""
-
-GROUPS_OF_POOL = 5
-"""Groups of a pool in later rounds."""
-
-PASSES = 1
-"""How often the units of a pool are asked, in turn, whether they would be better off elsewhere."""
-
-MOST_NEAR = 3
-"""How many of the nearest groups a unit is moved or swapped to."""
-
-TURNING = 0.3
-"""How far cuts of later rounds turn away from the directions of the quasi-identifiers."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How long to look for better groups."""
+    """How long to look for better groups, and how."""
 
     most_rounds: int
     persons_a_round: int
     """Fewer rounds than `most_rounds` where persons times rounds would exceed this."""
-    wide_up_to: int
-    """With more persons than this the first round has no wide pools."""
     patience: int
     """After so many rounds in a row that gain nothing it ends."""
+    wide_up_to: int
+    """With more persons than this the first round has no wide pools."""
+    wide_pool: int = 800
+    """Units of a wide pool: large enough for all that cuts decide below."""
+    groups_of_pool: int = 5
+    """Groups of a pool in the other rounds."""
+    recuts: bool = True
+    """Whether pools are cut anew."""
+    shares_of_room: tuple[float, ...] = (0.4, 0.3, 0.5, 0.4, 0.7)
+    """The share of the groups that there would be room for at best that cuts reckon with, round by round."""
+    turning: float = 0.3
+    """How far cuts of later rounds turn away from the directions of the quasi-identifiers."""
+    passes: int = 1
+    """How often the units of a pool are asked, in turn, whether they would be better off elsewhere."""
+    most_near: int = 3
+    """To how many of the nearest groups a unit may go."""
+    swaps: bool = True
+    """Whether units are swapped as well as moved."""
 
     def rounds_for(self, n_persons: int) -> int:
         """How many rounds, at least one."""
         return max(1, min(self.most_rounds, self.persons_a_round // n_persons))
 
+    def ways(self, number: int) -> Ways:
+        """What is done in a round."""
+        share = self.shares_of_room[number % len(self.shares_of_room)]
+        return Ways(share, self.recuts, self.passes, self.most_near, self.swaps)
+
 
 EFFORTS = {
-    "normal": Effort(most_rounds=40, persons_a_round=240_000, wide_up_to=50_000, patience=6),
-    "high": Effort(most_rounds=120, persons_a_round=6_000_000, wide_up_to=10_000_000, patience=40),
+    "normal": Effort(most_rounds=40, persons_a_round=240_000, patience=6, wide_up_to=50_000),
+    "high": Effort(most_rounds=120, persons_a_round=6_000_000, patience=40, wide_up_to=10_000_000),
 }
 
 
@@ -73,7 +76,7 @@ class _Pools(NamedTuple):
 
 
 def improve(
-    space: PersonSpace, models: Sequence[Model], grouping: Grouping, *, effort: str, progress: Progress = silent
+    space: PersonSpace, models: Sequence[Model], grouping: Grouping, *, effort: Effort, progress: Progress = silent
 ) -> Grouping:
     """Groups that lose less, from groups that meet every model; every group still meets every model.
 
@@ -82,7 +85,7 @@ def improve(
     space
         The persons, with the variance inside them.
     effort
-        "normal", or "high" for more rounds.
+        How long to look, and how; `EFFORTS` has those with a name.
 
     Notes
     -----
@@ -104,20 +107,20 @@ def improve(
     if asked:
         limits = limits._replace(least_persons=max(limits.least_persons, _fewest(units, group_of_unit)))
     chance = np.random.default_rng(0)
-    plan = EFFORTS[effort]
-    rounds = plan.rounds_for(space.n_persons)
+    rounds = effort.rounds_for(space.n_persons)
     group_of_unit, n_groups = _numbered(group_of_unit)
     in_vain = 0
     for number in range(rounds):
         progress("improving", number / rounds)
-        is_wide = number == 0 and space.n_persons <= plan.wide_up_to
-        pools = _pools(units, group_of_unit, n_groups, is_wide=is_wide, chance=chance)
-        better, gain = _better(units, limits, group_of_unit, n_groups, pools, number=number, chance=chance)
+        is_wide = number == 0 and space.n_persons <= effort.wide_up_to
+        pools = _pools(units, group_of_unit, n_groups, effort, is_wide=is_wide, chance=chance)
+        turn = _turn(units.value.shape[1], effort.turning if number else 0.0, chance)
+        better, gain = _better(units, limits, group_of_unit, n_groups, pools, turn, effort.ways(number))
         if asked and gain.any():
             better, gain = _kept(space, asked, unit_of_person, group_of_unit, better, pools, gain)
         group_of_unit, n_groups = _numbered(better)
         in_vain = 0 if gain.any() else in_vain + 1
-        if in_vain == plan.patience:
+        if in_vain == effort.patience:
             break
     progress("improving", 1.0)
     return Grouping(group_of_unit[unit_of_person].astype(np.int32), n_groups, grouping.notes)
@@ -207,7 +210,13 @@ def _numbered(group_of_unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]
 
 
 def _pools(
-    units: Units, group_of_unit: NDArray[np.int64], n_groups: int, *, is_wide: bool, chance: np.random.Generator
+    units: Units,
+    group_of_unit: NDArray[np.int64],
+    n_groups: int,
+    effort: Effort,
+    *,
+    is_wide: bool,
+    chance: np.random.Generator,
 ) -> _Pools:
     """Near groups in pools: wide ones of any number of groups, or small ones of a few."""
     records = (units.persons * units.count).astype(np.float64)
@@ -216,11 +225,18 @@ def _pools(
     centre = np.stack(
         [np.bincount(group_of_unit, weights=records * column, minlength=n_groups) / total for column in columns], axis=1
     )
-    most_units = WIDE_POOL if is_wide else len(group_of_unit)
-    most_groups = n_groups if is_wide else GROUPS_OF_POOL
+    most_units = effort.wide_pool if is_wide else len(group_of_unit)
+    most_groups = n_groups if is_wide else effort.groups_of_pool
     chances = chance.random(1024)
     order, start = improving.pool_groups(centre, np.bincount(group_of_unit), most_units, most_groups, chances)
     return _Pools(order, start)
+
+
+def _turn(n_numeric: int, how_far: float, chance: np.random.Generator) -> NDArray[np.float64]:
+    """Directions to cut in: those of the quasi-identifiers, stretched and mixed a little by chance."""
+    stretch = np.exp(how_far * chance.normal(size=n_numeric))
+    directions: NDArray[np.float64] = np.eye(n_numeric) + how_far * chance.normal(size=(n_numeric, n_numeric))
+    return stretch[:, None] * directions
 
 
 def _better(
@@ -229,21 +245,14 @@ def _better(
     group_of_unit: NDArray[np.int64],
     n_groups: int,
     pools: _Pools,
-    *,
-    number: int,
-    chance: np.random.Generator,
+    turn: NDArray[np.float64],
+    ways: Ways,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """One round: the groups of all pools, better where that was found; and what each pool gains."""
-    n_numeric = units.value.shape[1]
-    turn = np.eye(n_numeric)
-    if number:
-        stretch = np.exp(TURNING * chance.normal(size=n_numeric))
-        turn = stretch[:, None] * (turn + TURNING * chance.normal(size=(n_numeric, n_numeric)))
     member = np.argsort(group_of_unit, kind="stable")
     member_start = np.concatenate([[0], np.cumsum(np.bincount(group_of_unit, minlength=n_groups))])
-    share = SHARES_OF_ROOM[number % len(SHARES_OF_ROOM)]
     group_in_pool, groups_of_pool, gain = improving.improve_pools(
-        units, limits, member, member_start, pools.order, pools.start, turn, share, PASSES, MOST_NEAR
+        units, limits, member, member_start, pools.order, pools.start, turn, ways
     )
     first_of_pool = np.concatenate([[0], np.cumsum(groups_of_pool)])
     return first_of_pool[_pool_of_unit(group_of_unit, pools)] + group_in_pool, gain

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.grouping.balance_tree import BalanceTree, BestSweep
 from shoal.grouping.grouping import Grouping
-from shoal.grouping.improve import improve
+from shoal.grouping.improve import EFFORTS, improve
 from shoal.grouping.person_space import PersonSpace, person_space
 from shoal.grouping.tree import Tree, what_is_counted
 from shoal.kernels import trees
@@ -46,7 +46,7 @@ class PreparedTree:
         self._memory.settle()
         if not self.method.looks_on:
             return grouping
-        return improve(space, models, grouping, effort=self.method.effort, progress=progress)
+        return improve(space, models, grouping, effort=EFFORTS[self.method.effort], progress=progress)
 
     def _space(self, models: Sequence[Model]) -> PersonSpace:
         counted = what_is_counted(models)

@@ -16,6 +16,12 @@ from numba import njit
 CUTS_A_SWEEP = 48
 """About how many cuts of a large part are weighed in one direction."""
 
+MOST_PARTNERS = 24
+"""With about so many units of a near group a unit may swap; of larger groups every second is asked, or every third."""
+
+LARGE_GROUP = 400
+"""Units of larger groups stay where they are: weighing a move looks at all of them."""
+
 TINY = 1e-9
 """What is not above this is nothing."""
 
@@ -28,6 +34,16 @@ class Units(NamedTuple):
     category: np.ndarray  # (units, nominal) int32: the category that most of a person's records have
     persons: np.ndarray  # int64: how many persons the unit has
     count: np.ndarray  # int64: how many records each of them has
+
+
+class Ways(NamedTuple):
+    """How pools are made better."""
+
+    share_of_room: float  # of the groups that there is room for at best, the share that cuts reckon with
+    recuts: bool  # whether pools are cut anew
+    passes: int  # how often each unit is asked whether it would be better off elsewhere
+    most_near: int  # how many of the nearest groups it is moved or swapped to
+    swaps: bool  # whether units are swapped, not only moved
 
 
 class Groups(NamedTuple):
@@ -469,15 +485,18 @@ def _both_keep(units, limits, groups, here, there, unit, other):
 
 
 @njit(cache=True, nogil=True)
-def _look_around(units, limits, groups, unit, near, how_far, found):
+def _look_around(units, limits, groups, unit, swaps, near, how_far, found):
     """The best move and the best swap of a unit, by distances: found[0] is a group, found[1] a unit, or -1."""
     here = groups.group_of_unit[unit]
     move_gain, swap_gain = 0.0, 0.0
     found[0], found[1] = -1, -1
     for at in range(_nearest(units, groups, unit, near, how_far)):
         there = near[at]
+        if groups.size[there] > LARGE_GROUP:
+            continue
         gain = units.persons[unit] * (groups.away[unit] - how_far[at])
-        for place in range(-1, groups.size[there]):
+        step = groups.size[there] // MOST_PARTNERS + 1
+        for place in range(unit % step - step, groups.size[there] if swaps else 0, step):
             other = groups.member[there, place] if place >= 0 else -1
             both = gain
             if other >= 0:
@@ -494,22 +513,24 @@ def _look_around(units, limits, groups, unit, near, how_far, found):
 
 
 @njit(cache=True, nogil=True)
-def settle(units, limits, groups, passes, most_near, records_of):
+def settle(units, limits, groups, ways, records_of):
     """Move units to nearer groups and swap them, while all keep to the limits and less is lost; gives what is lost.
 
     Of each unit the best move and the best swap by distances are weighed exactly; the better is made if it pays.
     """
     n, n_numeric = units.value.shape
-    near = np.empty(min(most_near, len(groups.size) - 1), np.int64)
+    near = np.empty(min(ways.most_near, len(groups.size) - 1), np.int64)
     how_far = np.empty(len(near))
     listed = np.empty(n + 1, np.int64)
     centre = np.empty(n_numeric)
     found = np.empty(2, np.int64)
-    for _ in range(passes if len(near) else 0):
+    for _ in range(ways.passes if len(near) else 0):
         n_changes = 0
         for unit in range(n):
             here = groups.group_of_unit[unit]
-            _look_around(units, limits, groups, unit, near, how_far, found)
+            if groups.size[here] > LARGE_GROUP:
+                continue
+            _look_around(units, limits, groups, unit, ways.swaps, near, how_far, found)
             best, best_group, best_other = TINY, -1, -1
             for is_swap in range(2):
                 if found[is_swap] < 0:
@@ -620,7 +641,7 @@ def _units_at(units, listed, n):
 
 
 @njit(cache=True, nogil=True)
-def improve_pool(units, limits, group_of_unit, n_groups, turn, share_of_room, passes, most_near):
+def improve_pool(units, limits, group_of_unit, n_groups, turn, ways):
     """A better grouping of the units of a pool: the number of groups, and how much less is lost.
 
     Two are tried: the groups as they are with moves and swaps; and the pool cut anew, in the directions of `turn`,
@@ -635,13 +656,15 @@ def improve_pool(units, limits, group_of_unit, n_groups, turn, share_of_room, pa
     if before <= TINY:
         return n_groups, 0.0
     tried = np.empty(n, np.int32)
-    n_tried = grow(_turned(units.value, turn), units, limits, share_of_room, tried)
-    for is_old in range(2):
+    n_tried = 0
+    if ways.recuts:
+        n_tried = grow(_turned(units.value, turn), units, limits, ways.share_of_room, tried)
+    for is_old in range(0 if ways.recuts else 1, 2):
         if is_old:
             tried[:] = group_of_unit
             n_tried = n_groups
         groups = lay_out(units, tried, n_tried, records_of)
-        lost = settle(units, limits, groups, passes, most_near, records_of)
+        lost = settle(units, limits, groups, ways, records_of)
         if lost < before - TINY * (1.0 + before):
             group_of_unit[:] = tried
             return n_tried, before - lost
@@ -649,7 +672,7 @@ def improve_pool(units, limits, group_of_unit, n_groups, turn, share_of_room, pa
 
 
 @njit(cache=True, nogil=True)
-def improve_pools(units, limits, member, member_start, pool_order, pool_start, turn, share_of_room, passes, most_near):
+def improve_pools(units, limits, member, member_start, pool_order, pool_start, turn, ways):
     """For each pool of groups a better grouping of its units, where one is found (see `improve_pool`).
 
     Group g has the units member[member_start[g]:member_start[g + 1]]. Gives for each unit the number of its group
@@ -673,9 +696,7 @@ def improve_pools(units, limits, member, member_start, pool_order, pool_start, t
         for at in range(n):
             group_of_unit[at] = group_in_pool[listed[at]]
         here = _units_at(units, listed, n)
-        groups_of_pool[pool], gain_of_pool[pool] = improve_pool(
-            here, limits, group_of_unit, n_old, turn, share_of_room, passes, most_near
-        )
+        groups_of_pool[pool], gain_of_pool[pool] = improve_pool(here, limits, group_of_unit, n_old, turn, ways)
         for at in range(n):
             group_in_pool[listed[at]] = group_of_unit[at]
     return group_in_pool, groups_of_pool, gain_of_pool
