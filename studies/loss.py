@@ -168,7 +168,7 @@ def by_rounds(studies: list[Study]) -> str:
             effort = replace(NORMAL, most_rounds=rounds, persons_a_round=10**9)
             points.append((float(rounds), study.ratio("0.1", effort)))
         lines[study.name] = points
-    return line_chart("loss-rounds", lines, x="rounds", y="ANE as a share of the paper's", log=False)
+    return line_chart("loss-rounds", lines, x="rounds", y="ANE over that of the paper", log=False)
 
 
 def main() -> None:

@@ -121,6 +121,7 @@ def patients() -> Table:
     return Table.from_frame(made_up_patients(400, seed=2).select("patient", "age", "gender", "zip", "disease"), SCHEMA)
 
 
+@pytest.mark.slow
 def test_more_effort_loses_less(patients: Table) -> None:
     losses = [
         shoal.protect(
