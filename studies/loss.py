@@ -32,7 +32,7 @@ PARTS: dict[str, Effort] = {
     "wide pools only, one round": replace(NORMAL, most_rounds=1, wide_up_to=10**9),
     "without looking ahead": replace(NORMAL, shares_of_room=(0.0,)),
     "without turning": replace(NORMAL, turning=0.0),
-    "without swaps": replace(NORMAL, swaps=False),
+    "without swaps": replace(NORMAL, swaps_up_to=0),
     "without moves and swaps": replace(NORMAL, passes=0),
     "moves and swaps only": replace(NORMAL, recuts=False),
 }

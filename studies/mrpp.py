@@ -237,8 +237,9 @@ def main() -> None:
 INTRODUCTION = """# Many records a person: Kartal and Li's Tables 7 to 18
 
 Made by `python -m studies.mrpp`. Each cell has the paper's figure and ours, recomputed with the paper's tree
-(`cut="median"`); the last columns are our default (the best cut, and looking on after the tree), and for the loss at the
-same risk the model record risk. A dash means that the whole table cannot meet the threshold, so that no grouping can.
+(`cut="median"`); the last columns are our default (the best cut, and looking on after the tree), and for the loss at
+the same risk the model record risk. A dash means that the whole table cannot meet the threshold, so that no grouping
+can.
 
 The paper's ANE is in another unit than its definition gives (its figures exceed 1), so losses are compared as
 multiples of the paper's own method: above 1 loses more, below 1 loses less.

@@ -51,22 +51,22 @@ class Effort:
     """How often the units of a pool are asked, in turn, whether they would be better off elsewhere."""
     most_near: int = 3
     """To how many of the nearest groups a unit may go."""
-    swaps: bool = True
-    """Whether units are swapped as well as moved."""
+    swaps_up_to: int = 300_000
+    """With more persons than this units are moved, not swapped."""
 
     def rounds_for(self, n_persons: int) -> int:
         """How many rounds, at least one."""
         return max(1, min(self.most_rounds, self.persons_a_round // n_persons))
 
-    def ways(self, number: int) -> Ways:
+    def ways(self, number: int, n_persons: int) -> Ways:
         """What is done in a round."""
         share = self.shares_of_room[number % len(self.shares_of_room)]
-        return Ways(share, self.recuts, self.passes, self.most_near, self.swaps)
+        return Ways(share, self.recuts, self.passes, self.most_near, n_persons <= self.swaps_up_to)
 
 
 EFFORTS = {
     "normal": Effort(most_rounds=40, persons_a_round=240_000, patience=6, wide_up_to=50_000),
-    "high": Effort(most_rounds=120, persons_a_round=6_000_000, patience=40, wide_up_to=10_000_000),
+    "high": Effort(most_rounds=120, persons_a_round=6_000_000, patience=40, wide_up_to=10**7, swaps_up_to=10**7),
 }
 
 
@@ -115,7 +115,8 @@ def improve(
         is_wide = number == 0 and space.n_persons <= effort.wide_up_to
         pools = _pools(units, group_of_unit, n_groups, effort, is_wide=is_wide, chance=chance)
         turn = _turn(units.value.shape[1], effort.turning if number else 0.0, chance)
-        better, gain = _better(units, limits, group_of_unit, n_groups, pools, turn, effort.ways(number))
+        ways = effort.ways(number, space.n_persons)
+        better, gain = _better(units, limits, group_of_unit, n_groups, pools, turn, ways)
         if asked and gain.any():
             better, gain = _kept(space, asked, unit_of_person, group_of_unit, better, pools, gain)
         group_of_unit, n_groups = _numbered(better)
