@@ -215,6 +215,9 @@ The mean over MaxGIDR 20, 10 and 5 %, with the effort *normal* and one part left
 - *Turning*: later rounds cut in directions between those of the quasi-identifiers.
 - *Moves and swaps*: of single persons to the nearest groups of the pool, while every limit is kept.
 
+Cutting anew and moving pay most, and each needs the other. After many rounds little is left of what wide pools, looking
+ahead and turning bring; they count where there are few rounds, as in large tables, and cost next to nothing.
+
 {rounds}
 
 ## What was tried and dropped
