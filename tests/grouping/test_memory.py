@@ -69,7 +69,7 @@ def test_a_tree_with_memory_is_the_tree_without(
 def test_nodes_are_not_swept_again_where_their_cut_stays_feasible() -> None:
     table = table_of(1, 400)
     models = [shoal.RecordRisk(rho="0.2")]
-    prepared = PreparedTree(BalanceTree(), table)
+    prepared = PreparedTree(BalanceTree(effort="low"), table)
     prepared.group(models)
     swept = len(prepared._memory.entries.node)
     prepared.group(models)
