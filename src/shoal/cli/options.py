@@ -127,8 +127,8 @@ models = _together(
 )  # fmt: skip
 
 making = _together(
-    click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, mdav, "
-                 "spanning-tree, spanning-cells, longest-edge, buckets, anatomy, decomposition."),
+    click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, "
+                 "local-recoding, mdav, spanning-tree, spanning-cells, longest-edge, buckets, anatomy, decomposition."),
     click.option("--cut", metavar="WHICH", help="For balance-tree: best (default), or median as in the paper."),
     click.option("--ties", metavar="HOW", help="For --cut median: together (default) or split."),
     click.option("--effort", metavar="HOW", help="For balance-tree with the best cut: how long to look for groups that "
