@@ -3,45 +3,38 @@
 from pathlib import Path
 from typing import Any
 
-SECTIONS = {
-    "index": "Home",
-    "tutorial": "Tutorial",
-    "how-to": "How-to",
-    "models": "Models",
-    "methods": "Methods",
-    "masks": "Masks",
-    "background-knowledge": "Background knowledge",
-    "measures": "Measures",
-    "report": "Report",
-    "policy": "Policy file",
-    "command-line": "Command line",
-    "json": "JSON",
-    "release-folder": "Release folder",
-    "decisions": "Decisions",
-    "benchmarks": "Benchmarks",
-    "studies": "Studies",
-    "attacks": "Attacks",
-    "papers": "Papers",
+SECTIONS: dict[str, list[str]] = {
+    "": ["index", "tutorial", "web-app"],
+    "How-to": ["how-to"],
+    "Models": ["models", "background-knowledge"],
+    "Methods": ["methods"],
+    "Masks": ["masks"],
+    "Measures and attacks": ["measures", "attacks"],
+    "Reference": ["policy", "command-line", "json", "release-folder", "report"],
+    "Evidence": ["benchmarks", "studies", "papers"],
+    "Decisions": ["decisions"],
 }
+"""Titles of sections with the pages and folders in each; what stands under no title comes first."""
+
+OTHERS = "More"
 
 
 def on_config(config: Any, **_: Any) -> Any:
-    """Fill the navigation before mkdocs reads it; a section is one page or a folder of pages."""
+    """Fill the navigation before mkdocs reads it."""
     docs = Path(config["docs_dir"])
     found = {path.stem if path.is_file() else path.name for path in docs.iterdir() if pages_of(path)}
-    known = [name for name in SECTIONS if name in found]
-    others = sorted(found - SECTIONS.keys())
-    config["nav"] = [section(docs, name) for name in known + others]
+    placed = {name for names in SECTIONS.values() for name in names}
+    nav: list[Any] = []
+    for title, names in {**SECTIONS, OTHERS: sorted(found - placed)}.items():
+        pages = [
+            page.relative_to(docs).as_posix()
+            for name in names
+            for path in (docs / f"{name}.md", docs / name)
+            for page in pages_of(path)
+        ]
+        nav += pages if not title else [{title: pages}] if pages else []
+    config["nav"] = nav
     return config
-
-
-def section(docs: Path, name: str) -> dict[str, Any]:
-    """One entry of the navigation, with its page or its pages."""
-    title = SECTIONS.get(name, name.replace("-", " ").capitalize())
-    page = docs / f"{name}.md"
-    pages = [page, *pages_of(docs / name)] if page.is_file() else pages_of(docs / name)
-    addresses = [path.relative_to(docs).as_posix() for path in pages]
-    return {title: addresses[0] if pages == [page] else addresses}
 
 
 def pages_of(path: Path) -> list[Path]:

@@ -7,6 +7,7 @@ never cell values: messages end up in logs, outside our protection.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -58,3 +59,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     lowered = {candidate.lower(): candidate for candidate in reversed(known)}
     close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
     return f"\nDid you mean '{lowered[close[0]]}'?" if close else ""
+
+
+def without_credentials(text: str) -> str:
+    """A text in which addresses have lost their user, password and parameters.
+
+    Examples
+    --------
+    >>> without_credentials("postgresql://me:secret@host/clinic?password=secret")
+    'postgresql://host/clinic'
+    """
+    without_users = re.sub(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,2})[^\s'\"]*@", r"\1", text)
+    return re.sub(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,3}[^\s'\"?]*)\?[^\s'\"]*", r"\1", without_users)

@@ -37,7 +37,7 @@ def assess(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
 
     started = time.perf_counter()
     policy, folder = chosen_policy({**flags, "files": files})
-    reading = read_table(files, policy, folder)
+    reading = read_table(files, policy, folder, flags)
     output.say_notes(reading.notes)
     schema = policy.schema(folder, reading.frame)
     with output.warnings_as_notes():

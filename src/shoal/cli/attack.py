@@ -145,7 +145,7 @@ def _rules(
 
     knowledge = policy.knowledge or Knowledge()
     if mine_from is not None:
-        other = read_table([mine_from], policy, folder)
+        other = read_table([mine_from], policy, folder, {})
         asked = replace(knowledge, **{name: value for name, value in mining.items() if value is not None})
         found = mine_rules(
             other.frame, policy.schema(folder, other.frame), min_expectation=asked.min_expectation,

@@ -121,7 +121,8 @@ def _seen_from(folder: Path, file: str) -> str:
 
 
 def _lay_source(document: dict[str, Any], flags: Flags, folder: Path) -> None:
-    values: dict[str, Any] = {key: flags.get(key) for key in ("delimiter", "encoding", "quote", "decimal")}
+    values: dict[str, Any] = {key: flags.get(key) for key in ("delimiter", "encoding", "quote", "decimal",
+                                                             "labels", "sheet")}  # fmt: skip
     if values["delimiter"] in ("\\t", "tab"):
         values["delimiter"] = "\t"
     if flags.get("missing_text"):
@@ -249,11 +250,20 @@ def csv_options_of_release(policy: Policy, flags: Flags) -> CsvOptions:
     return replace(CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding), **given)
 
 
-def read_table(files: Sequence[str], policy: Policy, folder: Path) -> Reading:
-    """The table that the files make together, as the policy says."""
+def read_table(files: Sequence[str], policy: Policy, folder: Path, flags: Flags) -> Reading:
+    """The table that the files make together, as the policy says; of a database the table or query of the flags."""
     from shoal.reading import Join, read_files
 
     join = None
     if policy.source.join is not None:
         join = Join(person_file=folder / policy.source.join.person_file, on=dict(policy.source.join.on))
-    return read_files(list(files), csv=csv_options(policy), rename=list(policy.source.rename) or None, join=join)
+    return read_files(
+        list(files),
+        csv=csv_options(policy),
+        rename=list(policy.source.rename) or None,
+        join=join,
+        labels=policy.source.labels,
+        sheet=policy.source.sheet,
+        table=flags.get("table"),
+        query=flags.get("query"),
+    )

@@ -66,7 +66,7 @@ def compare(
     clock = time.perf_counter()
     levels = parse_levels(at)
     policy, home = chosen_policy({**flags, "files": files})
-    reading = read_table(files, policy, home)
+    reading = read_table(files, policy, home, flags)
     say.say_notes(reading.notes)
     with say.progress_bar() as progress, say.warnings_as_notes():
         found = tuning.compare(

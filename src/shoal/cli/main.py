@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from shoal.errors import ShoalError, did_you_mean
+from shoal.errors import ShoalError, did_you_mean, without_credentials
 
-COMMANDS = ("demo", "profile", "assess", "mine", "protect", "verify", "report", "attack", "tune", "compare")
+COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "tune", "compare",
+            "serve")  # fmt: skip
 UNEXPECTED = 1
 
 
@@ -49,11 +50,13 @@ class LazyGroup(click.Group):
         except ShoalError as error:
             if ctx.meta.get("shoal.debug"):
                 traceback.print_exc()
-            click.echo(f"{type(error).__name__}: {error}", err=True)
+            click.echo(f"{type(error).__name__}: {without_credentials(str(error))}", err=True)
             ctx.exit(error.exit_code)
         except (click.ClickException, click.exceptions.Exit, click.Abort, OSError) as error:
             if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
                 _tell_unexpected(ctx, error)
+            if isinstance(error, click.ClickException) and without_credentials(error.message) != error.message:
+                raise click.UsageError(without_credentials(error.message), ctx) from None
             raise
         except Exception as error:
             _tell_unexpected(ctx, error)

@@ -58,7 +58,7 @@ def mine(files: tuple[str, ...], csv_file: str | None, overwrite: bool, as_json:
     if csv_file is not None:
         _refuse_taken(Path(csv_file), overwrite)
     policy, folder = chosen_policy({**flags, "files": files})
-    reading = read_table(files, policy, folder)
+    reading = read_table(files, policy, folder, flags)
     output.say_notes(reading.notes)
     knowledge = _laid_over(policy.knowledge, own)
     schema = policy.schema(folder, reading.frame)

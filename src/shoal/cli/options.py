@@ -9,6 +9,9 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+FORMATS = ("csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt")
+"""The formats of a release, named here too so that help needs no frames."""
+
 
 def _names(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
     """Lists of columns: separated by commas, and the flag may be repeated."""
@@ -77,6 +80,12 @@ source = _together(
     click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a CSV file."),
     click.option("--missing-text", multiple=True, metavar="TEXT", help="A text that means missing, besides an empty "
                  "field; may be repeated."),
+    click.option("--labels", type=click.Choice(["codes", "values"]), help="Of SPSS, Stata and SAS files: codes, with "
+                 "labels in the codebook (default), or labels as values."),
+    click.option("--sheet", metavar="NAME", help="The sheet of an Excel workbook that has several."),
+    click.option("--table", metavar="NAME", help="The table to read, where FILE is the address of a database "
+                 "(postgresql://host/db, sqlite:///file, duckdb:///file)."),
+    click.option("--query", metavar="SQL", help="A query in place of --table."),
     click.option("--rename", multiple=True, metavar="FILE:OLD=NEW", help="Give a column of one file the name that it "
                  "has in the others."),
     click.option("--join", metavar="FILE", help="A file with one record a person, joined to the records by --on."),
@@ -118,8 +127,8 @@ models = _together(
 )  # fmt: skip
 
 making = _together(
-    click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, mdav, "
-                 "spanning-tree, spanning-cells, longest-edge, buckets, anatomy, decomposition."),
+    click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, "
+                 "local-recoding, mdav, spanning-tree, spanning-cells, longest-edge, buckets, anatomy, decomposition."),
     click.option("--cut", metavar="WHICH", help="For balance-tree: best (default), or median as in the paper."),
     click.option("--ties", metavar="HOW", help="For --cut median: together (default) or split."),
     click.option("--effort", metavar="HOW", help="For balance-tree with the best cut: how long to look for groups that "

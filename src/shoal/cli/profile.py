@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli import options
-from shoal.errors import OutputError
+from shoal.errors import OutputError, without_credentials
 
 if TYPE_CHECKING:
     from shoal.table.profile import Profile
@@ -42,17 +44,17 @@ def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **fla
     from shoal.table.profile import profile as look
 
     clock = time.perf_counter()
-    target = Path(output) if output is not None else Path(f"{Path(file).name.split('.')[0] or 'table'}.policy.toml")
+    target = Path(output) if output is not None else Path(f"{_name_of(file, flags)}.policy.toml")
     is_written = overwrite or not target.exists()
     if not is_written and output is not None:
         raise OutputError(f"The file '{target}' exists. Nothing was written. Name another with -o, or use --overwrite.")
     document: dict[str, Any] = {}
     lay_over(document, {**flags, "files": (file,)}, target.parent)
     policy = Policy.from_document({"columns": {"quasi": ["-"]}, **document})
-    reading = read_table([file], policy, target.parent)
+    reading = read_table([file], policy, target.parent, flags)
     say.say_notes(reading.notes)
     seen = look(reading.frame)
-    text = starter_policy(seen, table_name=Path(file).name)
+    text = starter_policy(seen, table_name=reading.source.name.strip("'"))
     if source := policy.to_document().get("source"):
         text += "\n[source]\n" + "\n".join(assignment(key, value) for key, value in source.items()) + "\n"
     if is_written:
@@ -63,7 +65,17 @@ def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **fla
         written = str(target) if is_written else None
         say.say_json({**seen.to_dict(), "policy": written, "seconds": time.perf_counter() - clock})
     else:
-        _show(seen, file, target)
+        _show(seen, without_credentials(file), target)
+
+
+def _name_of(file: str, flags: Mapping[str, Any]) -> str:
+    """What the policy is called after: the file, or the table of a database."""
+    from shoal.reading.sql import is_address, parse_address
+
+    if is_address(file):
+        name = flags.get("table") or parse_address(file).table or "table"
+        return re.sub(r"[^\w.-]+", "-", name)
+    return Path(file).name.split(".")[0] or "table"
 
 
 def _show(seen: Profile, file: str, target: Path) -> None:

@@ -24,6 +24,8 @@ Examples:
   shoal protect franklin.csv lexington.csv --rename lexington.csv:sex=gender --policy clinics.toml -o out
   shoal protect patients.csv --quasi age,zip --sensitive disease,treatment --joint-l 3 --joint-caps treatment=2 \\
         --person-k 5 --mask anatomize -o out
+  shoal protect postgresql://host/clinic --table visits --policy visits.toml -o out \\
+        --into postgresql://host/research --into-table visits
   shoal protect conditions.csv --join patients.csv --on patient_id --policy hospital.toml -o out
 
 What is in DIR may be handed out, but for the folder DIR/steward, which stays with you.
@@ -34,7 +36,10 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
-@click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Default: the input's.")
+@click.option("--format", "format_", type=click.Choice(options.FORMATS), help="Default: the input's.")
+@click.option("--into", metavar="URL", help="Write the release to a database too: postgresql://host/db, sqlite:///file "
+              "or duckdb:///file.")  # fmt: skip
+@click.option("--into-table", metavar="NAME", help="The table of --into; its sensitive tables are NAME_attribute.")
 @click.option("--no-report", is_flag=True, help="Write no report beside the release.")
 @click.option("--queries", type=click.IntRange(min=0), default=0, metavar="N",
               help="Answer N random queries of each kind on the release and report their error.")  # fmt: skip
@@ -56,6 +61,8 @@ def protect(
     output: str,
     overwrite: bool,
     format_: str | None,
+    into: str | None,
+    into_table: str | None,
     queries: int,
     query_kinds: str,
     associations: int,
@@ -82,8 +89,12 @@ def protect(
             "No model is asked for, so nothing would be promised. Ask for at least one, such as --g-balance 0.8 or "
             "--record-risk 0.1, or write it under [models] in the policy."
         )
+    if "://" in output:
+        raise click.UsageError("-o names a folder. A database is named with --into, and the folder is kept beside it.")
+    if (into is None) != (into_table is None):
+        raise click.UsageError("--into and --into-table go together: the address of a database, and a table in it.")
     refuse_taken(Path(output), overwrite)
-    reading = read_table(files, policy, folder)
+    reading = read_table(files, policy, folder, flags)
     say.say_notes(reading.notes)
     with say.progress_bar() as progress, say.warnings_as_notes() as told:
         release = pipeline.protect(
@@ -108,12 +119,16 @@ def protect(
         release.write(
             output,
             overwrite=overwrite,
-            format=format_ or reading.source.format,
+            format=format_ or reading.source.written_as,
             report=not no_report,
             keep_person_map=keep_person_map,
             policy_text=policy.moved(folder, Path(output) / "steward").to_toml(),
             inputs=(*reading.source.paths, *policy.files(folder)),
             csv=reading.source.csv,
+            labels=reading.labels,
+            sources=reading.source.shown,
+            into=into,
+            into_table=into_table,
             started=started,
         )
     answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}

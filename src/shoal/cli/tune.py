@@ -79,7 +79,7 @@ def tune(
     refuse_written(folder, overwrite)
     aims = tuning.parse_targets(parsed(targets))
     policy, home = chosen_policy({**flags, "files": files})
-    reading = read_table(files, policy, home)
+    reading = read_table(files, policy, home, flags)
     say.say_notes(reading.notes)
     with say.progress_bar() as progress, say.warnings_as_notes():
         found = tuning.tune(

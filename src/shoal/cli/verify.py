@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.table.schema import Schema
 
 NOT_MET = 3
-RELEASE_FILES = ("release.csv", "release.parquet")
+RELEASE_FILES = tuple(f"release.{name}" for name in options.FORMATS)
 
 EPILOG = """\b
 Examples:
@@ -105,7 +105,7 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
         raise InputError(f"There is no release '{release}'. Check the name and the folder.")
     found = [release / name for name in RELEASE_FILES if (release / name).is_file()]
     if len(found) != 1:
-        raise InputError(f"The folder '{release}' must hold one of {' and '.join(RELEASE_FILES)}, not {len(found)}.")
+        raise InputError(f"The folder '{release}' must hold one of {', '.join(RELEASE_FILES)}, not {len(found)}.")
     if not (release / "steward").is_dir():  # only what may be handed out
         return found[0], None, []
     policy = release / "steward" / "policy.toml"

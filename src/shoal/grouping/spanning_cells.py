@@ -17,9 +17,9 @@ from shoal.grouping.person_points import check_nominal, points_of_persons
 from shoal.grouping.spanning_tree import (
     MOST_TREES,
     Classes,
-    _said_of_single_classes,
     classes_of_persons,
     part_oversized,
+    warnings_of_single_classes,
 )
 from shoal.grouping.tree_cutting import (
     check_whole,
@@ -112,7 +112,7 @@ class SpanningCells:
             n_done += len(persons)
             progress("grouping", n_done / table.n_persons)
         counts = classes.counts_of_kind[classes.kind_of_person]
-        warned = [*located.warnings, *_said_of_single_classes(group_of_person, counts)]
+        warned = [*located.warnings, *warnings_of_single_classes(group_of_person, counts)]
         return grouping_of(group_of_person, warned=warned, notes=_said_of_cells(cells))
 
     def _group_cell(self, cell: Cell, m: int, judge: Judge) -> NDArray[np.int32]:

@@ -124,7 +124,7 @@ class SpanningTree:
             component_of_person = part_oversized(whole_groups, located.points, counts, classes.whole, m, judge)
             notes += _said_of_repair(whole_groups, component_of_person, m)
         progress("grouping", 1.0)
-        warned = [*located.warnings, *_said_of_single_classes(component_of_person, counts)]
+        warned = [*located.warnings, *warnings_of_single_classes(component_of_person, counts)]
         return grouping_of(component_of_person, warned=warned, notes=notes)
 
     def _divisor(self, n_columns: int) -> float:
@@ -239,7 +239,7 @@ def _said_of_repair(before: NDArray[np.int32], after: NDArray[np.int32], m: int)
     ]
 
 
-def _said_of_single_classes(component_of_person: NDArray[np.int32], counts: NDArray[np.int64]) -> list[str]:
+def warnings_of_single_classes(component_of_person: NDArray[np.int32], counts: NDArray[np.int64]) -> list[str]:
     """How many groups have a class that only one of their persons has (the paper's section 7)."""
     n_groups = int(component_of_person.max()) + 1
     persons_of_class = np.zeros((n_groups, counts.shape[1]), np.int32)

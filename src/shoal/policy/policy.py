@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, model_validator
 
 from shoal.errors import ParameterError, SchemaError, did_you_mean
 from shoal.mining.expectation import refuse_low_confidence
@@ -41,10 +41,17 @@ def _as_key(value: Any) -> Any:
     return {name: name for name in value} if isinstance(value, list | tuple) else value
 
 
+def _no_address(file: str) -> str:
+    """A file and no address, which might hold a password that a policy must not keep."""
+    if "://" in file:
+        raise ValueError("must be a file. Tables of a database are joined in its query (--query).")
+    return file
+
+
 class JoinChoices(Choices):
     """A file with one record a person, and the key that it shares with the records."""
 
-    person_file: str
+    person_file: Annotated[str, AfterValidator(_no_address)]
     on: Annotated[dict[str, str], BeforeValidator(_as_key), Field(min_length=1)]
 
 
@@ -56,6 +63,8 @@ class SourceChoices(Choices):
     quote: str = '"'
     decimal: Literal[".", ","] = "."
     missing: tuple[str, ...] = ("",)
+    labels: Literal["codes", "values"] = "codes"
+    sheet: str | None = None
     rename: tuple[dict[str, str], ...] = ()
     join: JoinChoices | None = None
 

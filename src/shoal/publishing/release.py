@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from shoal.reading import CsvOptions
+    from shoal.reading import CsvOptions, Labels
 
 
 @dataclass(frozen=True)
@@ -183,6 +183,10 @@ class Release:
         inputs: Sequence[Path] = (),
         csv: CsvOptions | None = None,
         started: datetime | None = None,
+        labels: Labels | None = None,
+        sources: Sequence[str] = (),
+        into: str | None = None,
+        into_table: str | None = None,
     ) -> Path:
         """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
 
@@ -191,11 +195,21 @@ class Release:
         folder
             Where to; it must be absent, empty, or with `overwrite` an earlier release.
         format
-            "csv" or "parquet"; None takes Parquet where the table came from a Parquet file, else CSV.
+            "csv", "parquet", "arrow", "xlsx", "sav", "dta" or "xpt"; None takes that of the first of `inputs`, and CSV
+            where there is none.
         report
             Whether to write the reports: steward/report.html, steward/report.json and summary.html.
         keep_person_map
             Whether to write steward/persons.parquet, which says who has which pseudonym.
+        labels
+            Those of columns and codes that came with the table (`reading.labels`), for codebook.json and for formats
+            that hold labels.
+        sources
+            What the manifest calls inputs that are no files (`reading.source.shown`).
+        into, into_table
+            The address of a database and the name of a table in it, to write the release there too, in one transaction.
+            An earlier release there is replaced with `overwrite`, another table never. Neither user nor password of the
+            address is kept.
 
         Raises
         ------
@@ -206,5 +220,6 @@ class Release:
 
         return write_release(
             self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
-            policy_text=policy_text, inputs=inputs, csv=csv, started=started,
+            policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels,
+            sources=sources, into=into, into_table=into_table,
         )  # fmt: skip

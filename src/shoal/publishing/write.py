@@ -14,16 +14,20 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.errors import ParameterError
+from shoal.masking import Mean, Ranges, Suppress
+from shoal.masking.scheme import scheme_of
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.pages import policy_in, write_pages
-from shoal.reading import CsvOptions
+from shoal.publishing.sql import write_database
+from shoal.publishing.tables import FORMATS, write_table
+from shoal.reading import CsvOptions, Labels, Source
+from shoal.reading.read import FORMAT_OF_ENDING
+from shoal.reading.sql import parse_address
 from shoal.table.apart import GROUP
 
 if TYPE_CHECKING:
     from shoal.publishing.release import Release
-
-FORMATS = ("csv", "parquet")
 
 HOW_MASKED = {
     "range": "the range or set of values of a group; '*' where every category is covered",
@@ -45,12 +49,18 @@ def write_release(
     inputs: Sequence[Path],
     csv: CsvOptions | None,
     started: datetime | None,
+    labels: Labels | None = None,
+    sources: Sequence[str] = (),
+    into: str | None = None,
+    into_table: str | None = None,
 ) -> Path:
     """Write a release to a folder in one step: it is filled beside and swapped in when all is there."""
     started = started or datetime.now(UTC)
-    format = format or ("parquet" if inputs and Path(inputs[0]).suffix.lower() in (".parquet", ".pq") else "csv")
+    format = format or _format_of(inputs)
     if format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
+    if (into is None) != (into_table is None):
+        raise ParameterError("into and into_table go together: the address of a database, and a table in it.")
     if keep_person_map and release.schema.person is None:
         raise ParameterError("There is no person column, so there is no person map to keep.")
     if keep_person_map and release.published.pseudonym_of_person is None:
@@ -59,29 +69,57 @@ def write_release(
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
-        _write_table(release.published.frame, new / f"release.{format}", format, csv or CsvOptions())
+        write_table(release.published.frame, new / f"release.{format}", format, csv=csv, labels=labels)
         for name, file in names_of_tables(release, format).items():
-            _write_table(release.published.tables[name], new / file, format, csv or CsvOptions())
+            write_table(release.published.tables[name], new / file, format, csv=csv, labels=labels)
         if release.published.linked is not None:
             release.published.linked.write_parquet(steward / "linked.parquet")
         if release.published.excluded is not None:
             release.published.excluded.write_parquet(steward / "excluded.parquet")
         if release.rules is not None:
             _write_json(steward / "rules.json", release.rules.to_dict())
-        _write_json(new / "codebook.json", codebook(release, format))
+        _write_json(new / "codebook.json", codebook(release, format, labels))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         _write_groups(release, steward / "groups.parquet")
+        if isinstance(release.mask, Ranges | Mean | Suppress):
+            scheme_of(release.table, release.published, release.mask).write_parquet(steward / "scheme.parquet")
         if keep_person_map:
             _write_person_map(release, steward / "persons.parquet")
         if report:
             _write_json(steward / "report.json", {**release.to_dict(), "report": _report(release, format, policy_text)})
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.seed, started=started,
-            finished=datetime.now(UTC), extra={"verdict": release.verdict.to_dict(), "format": format},
+            finished=datetime.now(UTC),
+            extra={"verdict": release.verdict.to_dict(), "format": format,
+                   **_databases(release, sources, into, into_table)},
         )  # fmt: skip
         if report:
             write_pages(new)
+        if into is not None and into_table is not None:  # last, when only the folder's new name is left to do
+            write_database(_tables_of(release, into_table), into, overwrite=overwrite)
     return Path(folder)
+
+
+def _tables_of(release: Release, name: str) -> dict[str, pl.DataFrame]:
+    """The published tables by the name that they have in a database."""
+    plain = {column: file.removeprefix("release-") for column, file in names_of_tables(release, "").items()}
+    beside = {f"{name}_{plain[column].rstrip('.')}": table for column, table in release.published.tables.items()}
+    return {name: release.published.frame, **beside}
+
+
+def _databases(release: Release, sources: Sequence[str], into: str | None, table: str | None) -> dict[str, list[str]]:
+    """What the manifest says of databases that were read and written: no host, no user, no password."""
+    read = {"sources": list(sources)} if sources else {}
+    if into is None or table is None:
+        return read
+    shown = parse_address(into).shown
+    return {**read, "written_to": [f"table '{name}' of {shown}" for name in _tables_of(release, table)]}
+
+
+def _format_of(inputs: Sequence[Path]) -> str:
+    """The format of the first input, where it can be written; CSV where there is none or its ending says nothing."""
+    ending = Path(inputs[0]).suffix.lower() if inputs else ""
+    return Source((), FORMAT_OF_ENDING.get(ending, "csv")).written_as
 
 
 def _report(release: Release, format: str, policy_text: str) -> dict[str, Any]:
@@ -102,7 +140,7 @@ def names_of_tables(release: Release, format: str) -> dict[str, str]:
     return names
 
 
-def codebook(release: Release, format: str = "csv") -> dict[str, Any]:
+def codebook(release: Release, format: str = "csv", labels: Labels | None = None) -> dict[str, Any]:
     """What a reader of the released table must know of its columns; nothing of single persons."""
     mask = str(getattr(release.mask, "name", "custom"))
     role_of = {GROUP: "group", **dict(release.schema.roles())}
@@ -128,7 +166,7 @@ def codebook(release: Release, format: str = "csv") -> dict[str, Any]:
             entry["shown_as"] = "permuted inside the group, apart from the other attributes"
         else:
             entry["shown_as"] = "unchanged"
-        columns.append(entry)
+        columns.append({**entry, **_labels_of(release.published.frame[name], labels or Labels())})
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
     book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
     if release.published.tables:
@@ -137,6 +175,13 @@ def codebook(release: Release, format: str = "csv") -> dict[str, Any]:
             for name, file in names_of_tables(release, format).items()
         ]
     return book
+
+
+def _labels_of(published: pl.Series, labels: Labels) -> dict[str, Any]:
+    """What the codebook says of a column's labels; of codes only those that can be seen in the release."""
+    label, of_codes = labels.columns.get(published.name), labels.of_codes_in(published)
+    of_texts = {str(code): text for code, text in of_codes.items()}
+    return {**({"label": label} if label else {}), **({"value_labels": of_texts} if of_texts else {})}
 
 
 def _policy_of(release: Release, csv: CsvOptions) -> str:
@@ -165,22 +210,6 @@ def _options(chosen: object) -> dict[str, Any]:
         return {}
     given = {field.name: getattr(chosen, field.name) for field in fields(chosen)}
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _write_table(frame: pl.DataFrame, path: Path, format: str, csv: CsvOptions) -> None:
-    if format == "parquet":
-        frame.write_parquet(path, compression_level=1)  # higher levels of zstd cost time and gain next to nothing here
-        return
-    separator = csv.delimiter or ","
-    encoding = csv.encoding.lower().replace("_", "-")
-    if encoding in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"):
-        frame.write_csv(path, separator=separator, include_bom=encoding == "utf-8-sig")
-        return
-    text = frame.write_csv(separator=separator)
-    try:
-        path.write_bytes(text.encode(csv.encoding))
-    except UnicodeEncodeError:
-        path.write_bytes(text.encode("utf-8"))
 
 
 def _write_groups(release: Release, path: Path) -> None:

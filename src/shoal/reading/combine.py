@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
+from shoal.reading.labels import labels_of_all
 from shoal.reading.source import Reading, Source
 
 LARGEST_EXACT_INTEGER = 2**53  # in a Float64
@@ -78,9 +79,9 @@ def put_under_one_another(readings: Sequence[Reading], rename: Sequence[Mapping[
     frame = pl.DataFrame(together)
     notes = tuple(note for reading in renamed for note in reading.notes)
     counts = [f"{reading.frame.height:,} of {reading.source.name}" for reading in renamed]
-    return Reading(
-        frame, _source_of_all(renamed), (*notes, f"{frame.height:,} records were put together: {', '.join(counts)}.")
-    )
+    notes = (*notes, f"{frame.height:,} records were put together: {', '.join(counts)}.")
+    labels = labels_of_all([reading.labels for reading in renamed], [reading.source.name for reading in renamed])
+    return Reading(frame, _source_of_all(renamed), notes, labels=labels)
 
 
 def join_persons(records: Reading, persons: Reading, join: Join) -> Reading:
@@ -114,8 +115,11 @@ def join_persons(records: Reading, persons: Reading, join: Join) -> Reading:
             f"by {_listed(keys)}. Check that both hold the key in the same form."
         )
     notes = (*records.notes, *persons.notes, *_join_notes(records, persons, left, right, parts))
-    source = Source(records.source.paths + persons.source.paths, records.source.format, records.source.csv)
-    return Reading(joined, source, notes)
+    paths = records.source.paths + persons.source.paths
+    shown = _shown([records.source, persons.source])
+    source = Source(paths, records.source.format, records.source.csv, shown)
+    labels = labels_of_all([records.labels, persons.labels], [records.source.name, persons.source.name])
+    return Reading(joined, source, notes, labels=labels)
 
 
 # Under one another
@@ -133,7 +137,7 @@ def _renamed(reading: Reading, names: Mapping[str, str]) -> Reading:
             f"{_listed(repeated)}. Give each column its own name."
         )
     frame = reading.frame.rename(dict(names))
-    return Reading(frame, reading.source, reading.notes, reading.lines)
+    return Reading(frame, reading.source, reading.notes, reading.lines, reading.labels.renamed(names))
 
 
 def _check_same_columns(readings: Sequence[Reading]) -> None:
@@ -220,7 +224,13 @@ def _types_differ(column: str, readings: Sequence[Reading]) -> SchemaError:
 
 def _source_of_all(readings: Sequence[Reading]) -> Source:
     first = readings[0].source
-    return Source(tuple(path for reading in readings for path in reading.source.paths), first.format, first.csv)
+    paths = tuple(path for reading in readings for path in reading.source.paths)
+    return Source(paths, first.format, first.csv, _shown([reading.source for reading in readings]))
+
+
+def _shown(sources: Sequence[Source]) -> tuple[str, ...]:
+    """What sources are called together; nothing where they are just files, which call themselves."""
+    return tuple(source.name for source in sources) if any(source.shown for source in sources) else ()
 
 
 # Persons to records

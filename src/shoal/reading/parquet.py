@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.reading.source import Reading, Source, check_is_file
+from shoal.reading.source import Reading, Source, check_is_file, refuse_no_records, refuse_not_plain
 
 MAGIC = b"PAR1"
 
@@ -28,9 +28,8 @@ def read_parquet(path: str | Path) -> Reading:
         frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"'{path.name}' is a damaged Parquet file. Fetch or write it again.") from error
-    _check_columns(path.name, frame)
-    if frame.height == 0:
-        raise InputError(f"'{path.name}' has {frame.width:,} columns and no records.")
+    refuse_not_plain(path.name, frame)
+    refuse_no_records(path.name, frame)
     return Reading(frame, Source((path,), "parquet"))
 
 
@@ -58,16 +57,3 @@ def _check_ends(path: Path) -> None:
         raise InputError(f"'{path.name}' is not a Parquet file. If it is a CSV file, let its name end with .csv.")
     if last != MAGIC or n_bytes <= 2 * len(MAGIC):
         raise InputError(f"'{path.name}' is a Parquet file that was cut short. Fetch or write it again.")
-
-
-def _check_columns(name: str, frame: pl.DataFrame) -> None:
-    nested = [
-        f"'{column}' ({kind})"
-        for column, kind in frame.schema.items()
-        if kind.is_nested() or kind in (pl.Binary, pl.Object)
-    ]
-    if nested:
-        raise InputError(
-            f"'{name}' has columns that hold more than one plain value a record: {', '.join(nested)}. "
-            "Leave them out, or spread them over plain columns."
-        )

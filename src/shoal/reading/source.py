@@ -10,6 +10,9 @@ from typing import Literal
 import polars as pl
 
 from shoal.errors import InputError, ParameterError
+from shoal.reading.labels import Labels
+
+Format = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt", "sas7bdat", "database"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,30 +76,39 @@ class Source:
     """The files that were read and how, so that a release can be written in the format of its input."""
 
     paths: tuple[Path, ...]
-    format: Literal["csv", "parquet"]
+    format: Format
     csv: CsvOptions | None = None
+    shown: tuple[str, ...] = ()
+    """What messages and the manifest call the sources, where they are not just files: tables of databases."""
 
     @property
     def name(self) -> str:
-        """The file names in quotes, for messages."""
-        return " and ".join(f"'{path.name}'" for path in self.paths)
+        """The file names in quotes, or what else names the sources, for messages."""
+        return " and ".join(self.shown) or " and ".join(f"'{path.name}'" for path in self.paths)
+
+    @property
+    def written_as(self) -> str:
+        """The format of a release of it: the same, where that is a format of files that shoal writes."""
+        return {"sas7bdat": "xpt", "database": "parquet"}.get(self.format, self.format)
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A table as it stands in its files.
 
-    From CSV all columns are text, with nulls for missing values; from Parquet they have the types of the file.
-    `notes` are sentences for the user; `lines` gives each record's first line in its file where that is known.
+    From CSV all columns are text, with nulls for missing values; from others they have the types of the file.
+    `notes` are sentences for the user; `lines` gives each record's first line in its file where that is known; `labels`
+    are those that statistical packages keep of columns and codes.
     """
 
     frame: pl.DataFrame = field(repr=False)  # a repr may end up in a log, and a frame shows its values
     source: Source
     notes: tuple[str, ...] = ()
     lines: Sequence[int] | None = field(default=None, repr=False)
+    labels: Labels = field(default_factory=Labels, repr=False)
 
     def line_of_record(self, record: int) -> int | None:
-        """The line, counted from 1, on which a record (counted from 0) begins; None for Parquet and combined files."""
+        """The line, counted from 1, on which a record (counted from 0) begins; None where it is not known."""
         return None if self.lines is None else int(self.lines[record])
 
 
@@ -115,3 +127,23 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from error
+
+
+def refuse_not_plain(name: str, frame: pl.DataFrame) -> None:
+    """Refuse columns that hold lists, structures, bytes or objects."""
+    nested = [
+        f"'{column}' ({kind})"
+        for column, kind in frame.schema.items()
+        if kind.is_nested() or kind in (pl.Binary, pl.Object)
+    ]
+    if nested:
+        raise InputError(
+            f"'{name}' has columns that hold more than one plain value a record: {', '.join(nested)}. "
+            "Leave them out, or spread them over plain columns."
+        )
+
+
+def refuse_no_records(name: str, frame: pl.DataFrame) -> None:
+    """Refuse a table without records."""
+    if frame.height == 0:
+        raise InputError(f"'{name}' has {frame.width:,} columns and no records.")

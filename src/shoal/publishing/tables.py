@@ -1,0 +1,217 @@
+"""One published table to one file, in any format that shoal writes; what a format cannot hold is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import OutputError, ShoalError
+from shoal.reading import CsvOptions, Labels, read_excel, read_statistical
+from shoal.reading.extras import imported
+from shoal.reading.statistical import LARGEST_EXACT_INTEGER, NAME_OF_FORMAT
+
+FORMATS = ("csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt")
+"""The formats that a release can have; its file is called release.<format>."""
+
+NAMES_ALLOWED = {
+    "sav": (re.compile(r"[^\W\d_][\w.@#$]{0,63}"), "up to 64 letters, digits, _ and ., the first a letter"),
+    "dta": (re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}"), "up to 32 letters without accents, digits and _"),
+    "xpt": (re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}"), "up to 32 letters without accents, digits and _"),
+}
+ROWS_OF_EXCEL, COLUMNS_OF_EXCEL = 2**20 - 1, 2**14
+FIRST_DAY_OF_EXCEL = date(1900, 3, 1)
+PROPERTIES_OF_EXCEL = {
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "strings_to_numbers": False,
+    "nan_inf_to_errors": True,
+}
+
+
+def write_table(
+    frame: pl.DataFrame, path: Path, format: str, *, csv: CsvOptions | None = None, labels: Labels | None = None
+) -> None:
+    """Write a published table to a file.
+
+    Parameters
+    ----------
+    csv
+        How CSV files are written.
+    labels
+        Of columns and codes; SPSS and Stata files take both, SAS transport files those of columns. Only codes that are
+        published get their labels.
+
+    Raises
+    ------
+    OutputError
+        The format cannot hold the table as it is: too many records, names that it does not allow, values that would
+        come back changed. Or the package for it is not installed.
+
+    Notes
+    -----
+    Excel, SPSS, Stata and SAS files are read back and compared, since values that such a format makes alike were not
+    alike when the models were counted.
+    """
+    labels = labels or Labels()
+    if format == "csv":
+        _write_csv(frame, path, csv or CsvOptions())
+    elif format == "parquet":
+        frame.write_parquet(path, compression_level=1)  # higher levels of zstd cost time and gain next to nothing here
+    elif format == "arrow":
+        _with_own_categories(frame).write_ipc(path, compression="lz4", compat_level=pl.CompatLevel.oldest())
+    elif format == "xlsx":
+        _write_excel(frame, path)
+    else:
+        _write_statistical(frame, path, format, labels)
+
+
+def _write_csv(frame: pl.DataFrame, path: Path, csv: CsvOptions) -> None:
+    separator = csv.delimiter or ","
+    encoding = csv.encoding.lower().replace("_", "-")
+    if encoding in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"):
+        frame.write_csv(path, separator=separator, include_bom=encoding == "utf-8-sig")
+        return
+    text = frame.write_csv(separator=separator)
+    try:
+        path.write_bytes(text.encode(csv.encoding))
+    except UnicodeEncodeError:
+        path.write_bytes(text.encode("utf-8"))
+
+
+def _with_own_categories(frame: pl.DataFrame) -> pl.DataFrame:
+    """Categories in types that name only those of the column: a file lists all that a type names."""
+    own = {}
+    for column in frame.iter_columns():
+        if column.dtype == pl.Categorical:
+            used = column.drop_nulls().unique().cast(pl.String).sort()
+            own[column.name] = column.cast(pl.String).cast(pl.Enum(used))
+    return frame.with_columns(**own)
+
+
+# Formats that know fewer types
+
+
+def _write_excel(frame: pl.DataFrame, path: Path) -> None:
+    xlsxwriter = imported("xlsxwriter", extra="stats", what="Writing Excel files", error=OutputError)
+    imported("fastexcel", extra="stats", what="Checking Excel files", error=OutputError)
+    if frame.height > ROWS_OF_EXCEL or frame.width > COLUMNS_OF_EXCEL:
+        raise OutputError(
+            f"An Excel sheet holds {ROWS_OF_EXCEL:,} records of {COLUMNS_OF_EXCEL:,} columns, but the release has "
+            f"{frame.height:,} of {frame.width:,}. Choose another with --format. Nothing was written."
+        )
+    fitted = _fitted(frame, "xlsx")
+
+    def write() -> None:
+        with xlsxwriter.Workbook(path, PROPERTIES_OF_EXCEL) as book:
+            fitted.write_excel(book, "release")
+
+    _written(write, "an Excel file")
+    _refuse_changed(fitted, path, lambda: read_excel(path).frame, "Excel")
+
+
+def _write_statistical(frame: pl.DataFrame, path: Path, format: str, labels: Labels) -> None:
+    name = NAME_OF_FORMAT[format]
+    pyreadstat = imported("pyreadstat", extra="stats", what=f"Writing {name} files", error=OutputError)
+    form, words = NAMES_ALLOWED[format]
+    odd = [column for column in frame.columns if not form.fullmatch(column)]
+    if odd:
+        raise OutputError(
+            f"{name} files do not allow {len(odd):,} of the column names: {', '.join(odd)}. They take {words}. Rename "
+            "the columns, or choose another format with --format. Nothing was written."
+        )
+    fitted = _fitted(frame, format)
+    options: dict[str, Any] = {"column_labels": {column: labels.columns.get(column) for column in frame.columns}}
+    if format != "xpt":
+        options["variable_value_labels"] = {
+            column.name: of_codes
+            for column in fitted.iter_columns()
+            if column.dtype.is_integer() and (of_codes := labels.of_codes_in(column))
+        }
+    writer = {"sav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}[format]
+    _written(lambda: getattr(pyreadstat, writer)(fitted, path, **options), f"a {name} file")
+    _refuse_changed(fitted, path, lambda: read_statistical(path, format).frame, name)  # type: ignore[arg-type]
+
+
+def _written(write: Callable[[], None], what: str) -> None:
+    try:
+        write()
+    except OSError:  # explained by whoever fills the folder
+        raise
+    except Exception as error:  # many kinds, and their words may show values
+        raise OutputError(
+            f"The release cannot be written as {what} ({type(error).__name__}). Choose another format with --format. "
+            "Nothing was written."
+        ) from None
+
+
+def _fitted(frame: pl.DataFrame, format: str) -> pl.DataFrame:
+    """The table in types that the format knows; what has none of its own becomes text, as in a CSV file."""
+    return frame.with_columns(_fitted_column(column, format) for column in frame.iter_columns())
+
+
+def _fitted_column(column: pl.Series, format: str) -> pl.Series:
+    kind = column.dtype
+    if kind in (pl.Categorical, pl.Enum, pl.Null):
+        return column.cast(pl.String)
+    if kind == pl.Boolean and format != "xlsx":
+        return column.cast(pl.Int64)
+    if kind.is_integer():
+        large = column.drop_nulls().cast(pl.Int128).abs() > LARGEST_EXACT_INTEGER
+        return column.cast(pl.String if large.any() else pl.Int64)
+    if kind.is_decimal():
+        floats = column.cast(pl.Float64)
+        is_exact = floats.cast(kind, strict=False).equals(column, null_equal=True, check_names=False)
+        return floats if is_exact else column.cast(pl.String)
+    if kind == pl.Float32:
+        return column.cast(pl.Float64)
+    if kind == pl.Datetime and getattr(kind, "time_zone", None) is not None:
+        return column.cast(pl.String)
+    if format == "xlsx" and (kind == pl.Time or (kind in (pl.Date, pl.Datetime) and _begins_before_excel(column))):
+        return column.cast(pl.String)
+    return column
+
+
+def _begins_before_excel(column: pl.Series) -> bool:
+    """Whether a column has dates that Excel does not know, and others' programs count in another way than it does."""
+    return bool((column.drop_nulls().cast(pl.Date) < FIRST_DAY_OF_EXCEL).any())
+
+
+def _refuse_changed(written: pl.DataFrame, path: Path, read: Callable[[], pl.DataFrame], name: str) -> None:
+    """Read a file back, and refuse it where a column does not hold what was written."""
+    try:
+        back = read()
+    except ShoalError as error:
+        raise OutputError(
+            f"The {name} file that was written cannot be read back: {error} Choose another format with --format. "
+            "Nothing was written."
+        ) from None
+    changed = [
+        column
+        for column in written.columns
+        if back.height != written.height or column not in back.columns or not _alike(written[column], back[column])
+    ]
+    if changed:
+        raise OutputError(
+            f"{name} files cannot hold {len(changed):,} of the columns as they are: {', '.join(changed)}. They know no "
+            "numbers, times or texts of that kind. Choose another format with --format, or drop the columns. Nothing "
+            "was written."
+        )
+
+
+def _alike(written: pl.Series, back: pl.Series) -> bool:
+    """Whether a column came back; an empty text may come back as missing where nothing else is missing."""
+    if written.dtype == pl.String:
+        if not written.null_count():
+            written = written.replace("", None)
+        return back.cast(pl.String).equals(written, null_equal=True)
+    if written.null_count() == written.len():
+        return back.null_count() == back.len()
+    try:
+        return back.cast(written.dtype).equals(written, null_equal=True)
+    except pl.exceptions.PolarsError:
+        return False

@@ -1,0 +1,101 @@
+"""Files of SPSS, Stata and SAS to frames, with the labels of their columns and codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import InputError, ParameterError
+from shoal.reading.extras import imported
+from shoal.reading.labels import LABEL_CHOICES, Labels, put_labels_for_codes
+from shoal.reading.source import Format, Reading, Source, check_is_file, refuse_no_records, refuse_not_plain
+
+READER_OF_FORMAT: dict[Format, str] = {
+    "sav": "read_sav",
+    "dta": "read_dta",
+    "xpt": "read_xport",
+    "sas7bdat": "read_sas7bdat",
+}
+NAME_OF_FORMAT = {"sav": "SPSS", "dta": "Stata", "xpt": "SAS transport", "sas7bdat": "SAS"}
+LARGEST_EXACT_INTEGER = 2**53
+"""Up to here every whole number is a number of its own in 64-bit floats."""
+
+
+def read_statistical(
+    path: str | Path, format: Format, *, labels: str = "codes", encoding: str | None = None
+) -> Reading:
+    """Read a file of SPSS (sav), Stata (dta) or SAS (sas7bdat, xpt).
+
+    Parameters
+    ----------
+    labels
+        "codes" leaves codes and keeps their labels beside them; "values" puts labels in the place of codes, in columns
+        where each code that occurs has a label of its own.
+    encoding
+        Of files that do not say it themselves; None believes the file.
+
+    Raises
+    ------
+    InputError
+        The file is absent, damaged or without records, or the package pyreadstat is not installed.
+
+    Notes
+    -----
+    These formats know numbers and texts. A column of whole numbers is read as such; dates and times by the format that
+    the file gives them. What the file declares as missing (.a to .z, user-missing ranges) and empty texts are read as
+    missing. Times of SPSS are rounded to milliseconds, which is what its numbers can hold.
+    """
+    if labels not in LABEL_CHOICES:
+        raise ParameterError(f"labels must be one of {', '.join(LABEL_CHOICES)}.")
+    path = Path(path)
+    check_is_file(path)
+    name = NAME_OF_FORMAT[format]
+    pyreadstat = imported("pyreadstat", extra="stats", what=f"Reading {name} files")
+    try:
+        frame, about = getattr(pyreadstat, READER_OF_FORMAT[format])(path, output_format="polars", encoding=encoding)
+    except Exception:  # the package raises many kinds, and their words may show values
+        raise InputError(
+            f"'{path.name}' is no {name} file, or a damaged or encrypted one. Save it again; where its encoding is an "
+            "old one, name it with --encoding."
+        ) from None
+    refuse_not_plain(path.name, frame)
+    refuse_no_records(path.name, frame)
+    frame = frame.with_columns(_mended(column, format) for column in frame.iter_columns())
+    told = _labels(frame, about)
+    notes: list[str] = []
+    if labels == "values":
+        frame, told, notes = put_labels_for_codes(frame, told, f"'{path.name}'")
+    return Reading(frame, Source((path,), format), tuple(notes), labels=told)
+
+
+def _mended(column: pl.Series, format: str) -> pl.Series:
+    """A column as it was meant: whole numbers as such, empty texts as missing, times without noise."""
+    if column.dtype == pl.String:
+        return column.replace("", None)
+    if column.dtype.is_float():
+        return as_whole_numbers(column)
+    if format == "sav" and column.dtype == pl.Datetime:
+        return column.dt.round("1ms")
+    return column
+
+
+def as_whole_numbers(column: pl.Series) -> pl.Series:
+    """Floats as whole numbers where each of them is one; other columns as they are."""
+    present = column.drop_nulls().to_numpy()
+    if not len(present) or not np.isfinite(present).all() or (np.abs(present) > LARGEST_EXACT_INTEGER).any():
+        return column
+    return column.cast(pl.Int64) if (present == np.rint(present)).all() else column
+
+
+def _labels(frame: pl.DataFrame, about: Any) -> Labels:
+    columns = {name: label for name, label in about.column_names_to_labels.items() if label}
+    codes = {name: {_code(code): str(label) for code, label in of_code.items()}
+             for name, of_code in about.variable_value_labels.items() if of_code and name in frame.columns}  # fmt: skip
+    return Labels(columns, codes)
+
+
+def _code(code: Any) -> int | float | str:
+    return int(code) if isinstance(code, float) and code.is_integer() else code
