@@ -209,16 +209,16 @@ def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:
     Equal records have equal hashes; that records of equal hashes are equal is looked up, column by column. Where two
     are not, values are coded instead.
     """
-    values = [_as_compared(column) for column in columns]
-    key = np.zeros(len(columns[0]), np.uint64)
-    for own in values:
-        key = (key ^ own.hash().to_numpy()) * np.uint64(0x9E3779B97F4A7C15)
+    values = pl.DataFrame([_as_compared(column).alias(str(place)) for place, column in enumerate(columns)])
+    key = np.zeros(len(values), np.uint64)
+    for own in values.select(pl.all().hash()):
+        key = (key ^ own.to_numpy()) * np.uint64(0x9E3779B97F4A7C15)
         key ^= key >> np.uint64(32)
     numbers, distinct = counting.number_distinct(key.view(np.int64))
     first = np.empty(len(distinct), np.uint32)
     first[numbers[::-1]] = np.arange(len(numbers), dtype=np.uint32)[::-1]
-    alike = pl.Series(first[numbers])
-    if all(own.gather(alike).eq_missing(own).all() for own in values):
+    is_equal = pl.all().gather(pl.Series(first[numbers])).eq_missing(pl.all()).all()
+    if all(values.select(is_equal).row(0)):
         return numbers, len(distinct)
     coded = [code_values(column) for column in columns]
     return number_alike([(codes, len(distinct) + 1) for codes, distinct in coded])
