@@ -1,4 +1,4 @@
-# What you can ask for:  make demo | test | lint | bench | bench-peers | docs | studies | lock | clean
+# What you can ask for:  make demo | test | lint | bench | bench-peers | docs | screenshots | studies | lock | clean
 # Each makes .venv by itself (with uv where it is installed, else with pip) and needs Python 3.11 or newer.
 # Arguments for pytest go in ARGS:  make test ARGS="tests/models -k balance"
 
@@ -10,13 +10,14 @@ PEERS := .venv-peers
 PEERS_READY := $(PEERS)/.ready
 JOBS  ?= logical
 ARGS  ?=
+AXE   := tests/web/browser/node_modules/axe-core
 
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
 # Run a second time in plain Python, where an index past the end raises instead of reading stray memory.
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-compiled test-plain lint bench bench-peers docs studies lock clean
+.PHONY: help demo test test-compiled test-plain browser lint bench bench-peers docs screenshots studies lock clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -26,8 +27,18 @@ demo: $(READY)
 
 test: test-compiled test-plain
 
-test-compiled: $(READY)
+test-compiled: $(READY) browser
 	$(PYTEST) $(ARGS)
+
+# What the tests of the web app need besides Python. Where it can neither be found nor installed they are skipped, and say so.
+browser:
+	@if ! command -v chromium >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "Installing Chromium, for the tests of the web app"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium || true; \
+	fi
+	@if [ ! -d $(AXE) ] && command -v npm >/dev/null 2>&1; then \
+	    npm ci --prefix tests/web/browser --no-audit --no-fund --loglevel=error || true; \
+	fi
 
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=nojit $(PYTEST) -m "not data and not slow" $(PLAIN)
@@ -47,12 +58,17 @@ bench-peers: $(READY) $(PEERS_READY)
 docs: $(READY)
 	$(BIN)/mkdocs build --strict --clean
 
+# Pictures of the web app for the docs, from made-up patients; all of them are in build/screenshots.
+screenshots: $(READY)
+	$(BIN)/python -m tools.screenshots
+
 # The papers' tables on public data, where the folder that SHOAL_DATA names has it; prints what is missing.
 studies: $(READY)
 	$(BIN)/python -m studies.joint
 	$(BIN)/python -m studies.crest
 	$(BIN)/python -m studies.inject
 	$(BIN)/python -m studies.mrpp
+	$(BIN)/python -m studies.loss
 
 # Newest versions that fit pyproject.toml. The only target that asks for uv.
 lock:
@@ -60,7 +76,7 @@ lock:
 	    --custom-compile-command "make lock" --no-emit-index-url --no-emit-find-links --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) $(PEERS) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks src/*.egg-info
+	rm -rf $(VENV) $(PEERS) tests/web/browser/node_modules site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks src/*.egg-info
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The first Python of at least 3.11 on the path.

@@ -45,12 +45,14 @@ OPTIONAL = {
     "adbc_driver_sqlite",
     "altair",
     "duckdb",
+    "fastapi",
     "fastexcel",
     "nicegui",
     "pandas",
     "pyarrow",
     "pyreadstat",
     "pyspark",
+    "uvicorn",
     "vl_convert",
     "xlsxwriter",
 }
@@ -194,7 +196,19 @@ def test_errors_are_importable_from_everywhere() -> None:
 
 
 def test_the_command_line_starts_without_what_it_may_not_need() -> None:
-    heavy = ["altair", "narwhals", "numba", "numpy", "pandas", "polars", "pyarrow", "pydantic", "rich", "scipy"]
+    heavy = [
+        "altair",
+        "narwhals",
+        "nicegui",
+        "numba",
+        "numpy",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "pydantic",
+        "rich",
+        "scipy",
+    ]
     program = f"import sys, shoal.cli.main; print(*(name for name in {heavy} if name in sys.modules))"
     run = subprocess.run(
         [sys.executable, "-c", program],

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
+from benchmarks.peers.growth import growth_svg
 from benchmarks.peers.hierarchies import hierarchies_of
 from benchmarks.peers.loss import Loss, loss_of, read_published
 from benchmarks.peers.tables import TASKS, Task, is_there, table_of
@@ -143,25 +144,27 @@ class Race:
         (self.folder / "published.csv").rename(published)
         found = {}
         for name, python in (("shoal", sys.executable), ("pycanon", self.peers_python)):
+            told = self.folder / "told.json"
+            told.unlink(missing_ok=True)
             _, why = self.launch([python, str(RUNNERS / f"check_{name}.py")], [], task, published)
             if why is not None:
-                print(f"{name} did not check {records:,} records: {why}", file=sys.stderr)
-                return []
-            found[name] = json.loads((self.folder / "told.json").read_text(encoding="utf-8"))
+                print(f"{name} did not end its checks of {records:,} records: {why}", file=sys.stderr)
+            found[name] = json.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
         ours, theirs = found["shoal"], found["pycanon"]
         lines = [
             (what, theirs[f"{what}_seconds"], ours[f"{what}_seconds"], f"{theirs[what]:.4g} and {ours[what]:.4g}")
             for what in ("k", "l", "t")
+            if what in ours and what in theirs
         ]
-        return [*lines, ("all three", theirs["seconds"], ours["seconds"], "")]
+        return [*lines, ("all three", theirs["seconds"], ours["seconds"], "")] if len(lines) == 3 else lines
 
 
-def shown(result: Result, ours: Result | None) -> str:
-    """A line of the table."""
+def shown(result: Result, ours: dict[str, Result]) -> str:
+    """A line of the table; times are those of shoal's default and of its fastest method."""
     start = f"| {result.tool} | {result.records:,} | {result.models} "
     if result.seconds is None or result.loss is None:
-        return f"{start}| {result.why} | | | | | |"
-    times = f"{result.seconds / ours.seconds:,.0f}" if ours is not None and ours.seconds else ""
+        return f"{start}| {result.why} | | | | | | |"
+    times = " | ".join(_times(result.seconds, ours.get(tool)) for tool in SHOAL)
     loss = result.loss
     return (
         f"{start}| {result.seconds:.2f} | {times} | {result.peak_gb:.2f} | {loss.ncp:.4f} | {loss.left_out:.1%} | "
@@ -169,15 +172,24 @@ def shown(result: Result, ours: Result | None) -> str:
     )
 
 
+def _times(seconds: float, ours: Result | None) -> str:
+    """How many times ours a time is; nothing where ours is not known."""
+    if ours is None or not ours.seconds:
+        return ""
+    times = seconds / ours.seconds
+    return f"{times:,.0f}" if times >= 10 else f"{times:.1f}"
+
+
 def runs(race: Race, task: Task, peers: list[str], sizes: list[int], l: int | None) -> Iterator[str]:  # noqa: E741
     """The lines of one table, as they come."""
-    yield "| tool | records | models | CPU s | times shoal's | peak GB | NCP | left out | smallest group |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| tool | records | models | CPU s | times shoal | times mondrian | GB | NCP | left out | smallest group |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for records in sizes:
-        ours = None
+        ours: dict[str, Result] = {}
         for tool in (*SHOAL, *(peer for peer in peers if not l or peer in HAVE_L)):
             result = race.race(tool, task, records, l)
-            ours = result if tool == "shoal" else ours
+            if tool in SHOAL:
+                ours[tool] = result
             yield shown(result, ours)
 
 
@@ -199,8 +211,9 @@ def main() -> None:
     asked.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS))
     asked.add_argument("--sizes", nargs="*", type=int, default=[10_000, 30_000, 100_000, 1_000_000])
     asked.add_argument("--l-sizes", nargs="*", type=int, default=[10_000, 30_000])
-    asked.add_argument("--check-sizes", nargs="*", type=int, default=[100_000])
+    asked.add_argument("--check-sizes", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
     asked.add_argument("--growth", nargs="*", type=int, default=[100_000, 300_000, 1_000_000, 3_000_000, 10_000_000])
+    asked.add_argument("--plot", type=Path, default=Path("docs/images/growth.svg"), help="where growth is drawn")
     asked.add_argument("--cap-minutes", type=int, default=5, help="CPU minutes a run may take")
     chosen = asked.parse_args()
     print(versions(chosen.peers_python), flush=True)
@@ -221,20 +234,27 @@ def main() -> None:
             for what, theirs, ours, found in race.checks(TASKS["made-up"], records):
                 print(f"| {what} | {theirs:.2f} | {ours:.3f} | {theirs / ours:,.0f} | {found} |", flush=True)
         if chosen.growth:
-            print("\nGrowth of shoal\n\n| records | CPU s | us a record | peak GB | NCP |\n|---|---|---|---|---|")
-        race.cap_seconds *= 10
-        for records in chosen.growth:
-            result = race.race("shoal", TASKS["made-up"], records, None)
-            if result.seconds is not None and result.loss is not None:
-                each = result.seconds / records * 1e6
-                cells = (
-                    f"{records:,}",
-                    f"{result.seconds:.2f}",
-                    f"{each:.1f}",
-                    f"{result.peak_gb:.2f}",
-                    f"{result.loss.ncp:.4f}",
-                )
-                print(f"| {' | '.join(cells)} |", flush=True)
+            race.cap_seconds *= 10
+            grow(race, chosen.growth, chosen.plot)
+
+
+def grow(race: Race, sizes: list[int], plot: Path) -> None:
+    """Print what shoal takes at growing sizes, and draw it."""
+    print("\nGrowth of shoal\n\n| tool | records | CPU s | us a record | peak GB | NCP |\n|---|---|---|---|---|---|")
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for tool in reversed(SHOAL):
+        for records in sizes:
+            result = race.race(tool, TASKS["made-up"], records, None)
+            if result.seconds is None or result.loss is None:
+                print(f"| {tool} | {records:,} | {result.why} | | | |", flush=True)
+                continue
+            each = result.seconds / records * 1e6
+            print(f"| {tool} | {records:,} | {result.seconds:.2f} | {each:.1f} | {result.peak_gb:.2f} | "
+                  f"{result.loss.ncp:.4f} |", flush=True)  # fmt: skip
+            lines.setdefault(tool, []).append((records, result.seconds))
+    if lines:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+        plot.write_text(growth_svg(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.grouping import BalanceTree, Decomposition, Mondrian, balance_tree, tree
+from shoal.grouping import BalanceTree, Decomposition, Mondrian, balance_tree, mondrian, tree
 from shoal.grouping.budget import within_budget
 from shoal.models import GBalance, HAffiliation, KAnonymity, LDiversity, Model, PersonKAnonymity, RecordRisk, TCloseness
 from shoal.table.table import Table
 from tests.grouping.tables import SENSITIVE, Small, assume_feasible, small_tables
 
-METHODS = [BalanceTree(), BalanceTree(cut="median"), Mondrian(), Decomposition()]
+METHODS = [BalanceTree(), BalanceTree(effort="low"), BalanceTree(cut="median"), Mondrian(), Decomposition()]
 MODELS: list[list[Model]] = [
     [PersonKAnonymity(k=2)],
     [GBalance(g=0.5)],
@@ -136,7 +136,7 @@ def test_thresholds_too_fine_for_the_sweep_are_decided_all_the_same(small: Small
 
 
 @settings(max_examples=40)
-@given(larger_tables(), st.sampled_from(METHODS[:3]), asked)
+@given(larger_tables(), st.sampled_from(METHODS[:4]), asked)
 def test_every_group_meets_every_model(small: Small, method: Mondrian, models: list[Model]) -> None:
     assume_feasible(small, models)
     holds = small.holds(models)
@@ -147,10 +147,46 @@ def test_every_group_meets_every_model(small: Small, method: Mondrian, models: l
 def test_progress_ends_at_everyone(small: Small) -> None:
     told: list[tuple[str, float]] = []
     BalanceTree().group(small.table, [PersonKAnonymity(k=2)], lambda stage, done: told.append((stage, done)))
-    assert told[-1] == ("grouping", 1.0)
-    assert [done for _, done in told] == sorted(done for _, done in told)
+    assert told[-1] == ("improving", 1.0)
+    for stage in ("grouping", "improving"):
+        shares = [done for name, done in told if name == stage]
+        assert shares == sorted(shares)
+        assert shares[-1] == 1.0
 
 
 def test_the_budget_of_nothing_leaves_the_table_alone(small: Small) -> None:
     table = small.table
     assert within_budget(table, [KAnonymity(k=10**6)], max_suppressed=0, max_records=None, rng=None) is table
+
+
+@settings(max_examples=60)
+@given(larger_tables(), st.sampled_from(MODELS[:3]), st.sampled_from(["range", "z-score"]))
+def test_mondrian_on_rows_of_codes_gives_the_groups_of_sorted_orders(
+    small: Small, models: list[Model], spread: str
+) -> None:
+    assume_feasible(small, models)
+    method = Mondrian(spread=spread)
+    on_rows = small.groups(method.group(small.table, models))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mondrian, "coded_persons", lambda table, **options: None)
+        assert small.groups(method.group(small.table, models)) == on_rows
+
+
+def test_mondrian_takes_rows_of_codes_where_it_can(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only models of records and persons, and nobody with two categories."""
+    asked_of: list[int] = []
+    halve = mondrian.halving.halve
+    monkeypatch.setattr(mondrian.halving, "halve", lambda *args: (asked_of.append(1), halve(*args))[1])
+    one_city = Small([(person, {**values, "city": "a"}, value) for person, values, value in small.records], ATTRIBUTES)
+    Mondrian().group(one_city.table, [PersonKAnonymity(k=2)])
+    assert len(asked_of) == 1
+    Mondrian().group(one_city.table, [PersonKAnonymity(k=2), LDiversity(l=1, kind="distinct")])
+    assert len(asked_of) == 1
+
+
+@pytest.mark.parametrize("factor", [1, 10**9, 10**17])
+def test_mondrian_halves_numbers_far_apart(factor: int) -> None:
+    records = [(person, {"age": factor * (person % 8)}, "flu") for person in range(16)]
+    small = Small(records, [("age", "number")])
+    expected = {frozenset({low, low + 1, low + 8, low + 9}) for low in (0, 2, 4, 6)}
+    assert small.groups(Mondrian().group(small.table, [PersonKAnonymity(k=4)])) == expected

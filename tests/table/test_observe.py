@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Schema
 from shoal.models.counts import SPREAD, VALUE_SUMMARIES, VALUE_TABLES
-from shoal.table.observe import Observation, number_alike
+from shoal.table.observe import Observation, number_alike, number_equal
 from shoal.table.table import Table
 
 SCHEMA = Schema(person="p", quasi=["a", "b"], sensitive=["s"])
@@ -134,3 +135,45 @@ def test_many_columns_are_numbered_alike_where_their_product_exceeds_64_bits(row
     keys = [tuple(row) for row in rows]
     assert n_alike == len(set(keys))
     assert [[one == other for other in alike] for one in alike] == [[one == other for other in keys] for one in keys]
+
+
+COMPARED = {
+    "text": ["a", "b", "", None, "é"],
+    "number": [0, 1, -5, None, 2**40],
+    "float": [0.0, -0.0, float("nan"), None, 1.5],
+    "yes": [True, False, None, True, False],
+}
+
+
+def mixed_records(rows: list[tuple[int, ...]], dtype: type[pl.DataType]) -> list[pl.Series]:
+    columns = [
+        pl.Series(name, [values[row[place]] for row in rows], strict=False)
+        for place, (name, values) in enumerate(COMPARED.items())
+    ]
+    return [columns[0].cast(dtype), *columns[1:]]
+
+
+def seen_alike(row: tuple[int, ...]) -> tuple[object, ...]:
+    """Zeros are equal whatever their sign; what is not a number is missing."""
+    values = [own[place] for own, place in zip(COMPARED.values(), row, strict=True)]
+    return tuple(None if value is None or value != value else (value,) for value in values)
+
+
+records_of_all_kinds = st.lists(st.tuples(*[st.integers(0, 4)] * 4), min_size=1, max_size=30)
+
+
+@given(records_of_all_kinds, st.sampled_from([pl.String, pl.Categorical]), st.booleans())
+def test_records_are_numbered_alike_where_every_value_is_equal(
+    rows: list[tuple[int, ...]], dtype: type[pl.DataType], hashes_clash: bool
+) -> None:
+    """Also where records that differ have the same hash."""
+    with pytest.MonkeyPatch.context() as patch:
+        if hashes_clash:
+            patch.setattr(pl.Series, "hash", lambda column: pl.Series([7] * len(column), dtype=pl.UInt64))
+        numbers, n_numbers = number_equal(mixed_records(rows, dtype))
+    keys = [seen_alike(row) for row in rows]
+    assert n_numbers == len(set(keys))
+    pairs = [(one, other) for one in range(len(rows)) for other in range(one)]
+    assert [numbers[one] == numbers[other] for one, other in pairs] == [
+        keys[one] == keys[other] for one, other in pairs
+    ]

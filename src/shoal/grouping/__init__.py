@@ -5,6 +5,7 @@ from shoal.grouping.balance_tree import BalanceTree
 from shoal.grouping.buckets import Buckets
 from shoal.grouping.decomposition import Decomposition
 from shoal.grouping.grouping import Grouping, Method
+from shoal.grouping.local_recoding import LocalRecoding
 from shoal.grouping.longest_edge import LongestEdge
 from shoal.grouping.mdav import Mdav
 from shoal.grouping.mondrian import Mondrian
@@ -16,6 +17,7 @@ METHODS: dict[str, type] = {
     for cls in (
         BalanceTree,
         Mondrian,
+        LocalRecoding,
         Mdav,
         SpanningTree,
         SpanningCells,
@@ -33,6 +35,7 @@ __all__ = [
     "Buckets",
     "Decomposition",
     "Grouping",
+    "LocalRecoding",
     "LongestEdge",
     "Mdav",
     "Method",

@@ -111,7 +111,7 @@ def person_space(
     records = np.ones(table.n_persons, np.int64) if one_record_a_person else table.records_of_person
     bits = min(MOST_GRID_BITS, 51 - int(table.n_records).bit_length())
     grid = 2**bits
-    columns = [_as_number(column) if codes_as_numbers else column for column in table.quasi.values()]
+    columns = [as_number(column) if codes_as_numbers else column for column in table.quasi.values()]
     numeric = [column for column in columns if isinstance(column, NumberColumn)]
     nominal = [column for column in columns if isinstance(column, CategoryColumn)]
     mass = np.zeros((table.n_persons, len(numeric)), np.int64)
@@ -135,7 +135,7 @@ def person_space(
             number, key = next(numeric_left)
             orders.append(_numeric_order(key, records if ties_by_records else None))
             numeric_of_order.append(number)
-            spans.append(_deviation(column) if codes_as_numbers else float(key.max() - key.min()) or 1.0)
+            spans.append(deviation_of(column) if codes_as_numbers else float(key.max() - key.min()) or 1.0)
         else:
             orders.append(_nominal_order(*next(nominal_left), records, column.n_codes))
             numeric_of_order.append(-1)
@@ -159,14 +159,14 @@ def person_space(
     )
 
 
-def _as_number(column: QuasiColumn) -> NumberColumn:
+def as_number(column: QuasiColumn) -> NumberColumn:
     """A column of categories by the number of their code, in the order of their names."""
     if isinstance(column, NumberColumn):
         return column
     return NumberColumn(column.name, "number", column.codes.astype(np.int64), None)
 
 
-def _deviation(column: NumberColumn) -> float:
+def deviation_of(column: NumberColumn) -> float:
     """The standard deviation over all records, by which values become z-scores."""
     return float(column.units_with_missing().std()) or 1.0
 
@@ -179,17 +179,32 @@ def _items(table: Table) -> Items:
     return join_lists(lists)
 
 
-def _place(
-    column: NumberColumn, table: Table, grid: int, *, with_variance: bool
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """The person's mean above the lowest unit, mass on the grid, and squares around the own mean scaled to [0, 1]."""
+def mean_of_persons(column: NumberColumn, table: Table) -> NDArray[np.float64]:
+    """The mean over each person's records, counted from the lowest unit."""
+    units, lowest, _, _ = _summable_units(column, table)
+    if table.n_persons == table.n_records and table.schema.person is None:
+        return (units - lowest).astype(np.float64)
+    sums, _ = points.sums_of_persons(units, table.person_of_record, table.n_persons, lowest, 0.0)
+    return sums / table.records_of_person
+
+
+def _summable_units(column: NumberColumn, table: Table) -> tuple[NDArray[np.int64], int, int, int]:
+    """Units whose sums over a person stay within 64 bits, the lowest of them, and the extent without missing ones."""
     units = column.units_with_missing()
     low, high = column.extent
     lowest = int(units.min())
     most_records = int(table.records_of_person.max())
     if (int(units.max()) - lowest).bit_length() + most_records.bit_length() > 62:
         units = np.rint((units - float(lowest)) / (float(high) - lowest) * 2.0**40).astype(np.int64)
-        low, lowest, high = 0, 0, 2**40
+        return units, 0, 0, 2**40
+    return units, lowest, low, high
+
+
+def _place(
+    column: NumberColumn, table: Table, grid: int, *, with_variance: bool
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """The person's mean above the lowest unit, mass on the grid, and squares around the own mean scaled to [0, 1]."""
+    units, lowest, low, high = _summable_units(column, table)
     person, n_persons, count = table.person_of_record, table.n_persons, table.records_of_person
     steps_a_unit = grid / max(high - low, 1)
     sums, mass = points.sums_of_persons(units, person, n_persons, lowest, steps_a_unit)

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.labels import names_of_codes, texts_of_units
+from shoal.masking.labels import names_of_codes
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import QuasiColumn, Table
+from shoal.table.texts import texts_of_units
 
 MORE_DECIMALS = 2
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
-from shoal.masking.labels import texts_of_units
 from shoal.masking.mean import MORE_DECIMALS, Mean
 from shoal.masking.publish import Published, publish
 from shoal.masking.secrecy import secret_words
 from shoal.table.columns import NumberColumn
 from shoal.table.table import Table
+from shoal.table.texts import texts_of_units
 
 KINDS_OF_NOISE = ("centred", "rescaled", "published", "hybrid")
 SINGULAR = 1e-9

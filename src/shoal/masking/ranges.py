@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.labels import EVERYTHING, between, names_of_codes, or_missing, texts_of_floats, texts_of_units
+from shoal.masking.labels import EVERYTHING, between, names_of_codes, or_missing
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.hierarchy import Hierarchy
+from shoal.table.levels import texts_in_hierarchy
 from shoal.table.table import QuasiColumn, Table
+from shoal.table.texts import texts_of_floats, texts_of_units
 
 Ends = NDArray[Any]
 """Range ends in units, or in floats where a column keeps floats."""
@@ -162,17 +164,12 @@ def _sets(column: CategoryColumn, records: GroupedRecords) -> pl.Series:
 
 def _ancestors(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecords) -> pl.Series:
     """The lowest node of the hierarchy above all values of a group."""
-    if isinstance(column, CategoryColumn):
-        texts = column.categories.cast(pl.String).to_list()
-        present = column.codes < len(column.categories)
-        codes: NDArray[np.signedinteger] = column.codes[present]
-    else:
-        present = _present(column)
-        values = column.units if column.floats is None else column.floats
-        distinct, codes = np.unique(values[present], return_inverse=True)
-        texts = _texts(column, distinct).to_list()
-        hierarchy.check_covers(texts, column=column.name)
+    texts, codes_of_records = texts_in_hierarchy(column)
+    known = [text for text in texts if text is not None]
+    hierarchy.check_covers(known, column=column.name)
+    present = codes_of_records < len(known)
+    codes = codes_of_records[present]
     group = records.group_of_record[present]
-    labels = hierarchy.common_ancestor_of_groups(texts, group, codes, records.n_groups)
+    labels = hierarchy.common_ancestor_of_groups(known, group, codes, records.n_groups)
     n_missing = records.n_records - np.bincount(group, minlength=records.n_groups)
     return or_missing(pl.Series(labels, dtype=pl.String), n_missing, records.n_records)

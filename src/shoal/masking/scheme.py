@@ -14,10 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.labels import EVERYTHING, names_of_codes, texts_of_floats, texts_of_units
+from shoal.masking.labels import EVERYTHING, names_of_codes
 from shoal.masking.publish import Published
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import QuasiColumn, Table
+from shoal.table.texts import texts_of_floats, texts_of_units
 
 FORM: dict[str, Any] = {
     "column": pl.String,

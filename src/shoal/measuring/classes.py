@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.masking.labels import MISSING as MISSING_TEXT
-from shoal.masking.labels import names_of_codes, texts_of_units
+from shoal.masking.labels import names_of_codes
 from shoal.measuring.shown import numbers_of_units
 from shoal.models.exact import FloatArray, IntArray
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import QuasiColumn, Table
+from shoal.table.texts import texts_of_units
 
 FEWEST_PERSONS = 10
 """No class has fewer persons."""

@@ -15,13 +15,14 @@ from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.kernels import counting, querying
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.labels import names_of_codes, texts_of_floats, texts_of_units
+from shoal.masking.labels import names_of_codes
 from shoal.masking.publish import Published
 from shoal.measuring.statistics import masked_numbers
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.table import QuasiColumn, Table
+from shoal.table.texts import texts_of_floats, texts_of_units
 
 MISSING = querying.MISSING
 """The value that stands for a missing one."""

@@ -11,6 +11,7 @@ from shoal.grouping.grouping import Grouping
 from shoal.kernels import distances
 from shoal.masking.grouped import GroupedRecords
 from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.table.levels import has_hierarchy, levels_of
 from shoal.table.table import QuasiColumn, Table
 
 
@@ -32,7 +33,9 @@ class Utility:
         Records a group.
     granularity
         1 less the mean over records and quasi-identifiers of the share of the domain that the group's range or set
-        covers (1: every value exact; 0: everything hidden), as ARX reports it for generalized cells.
+        covers (1: every value exact; 0: everything hidden). Of a column with a hierarchy what counts is the lowest node
+        above the group's values, which covers (c - 1) / (n - 1) for c of the n values that the hierarchy lists, as ARX
+        reports it.
     within_variance
         The share of the total sum of squares that lies inside groups (SSE / SST), over all quasi-identifiers.
     """
@@ -65,7 +68,7 @@ def _utility_of(table: Table, grouping: Grouping) -> Utility:
     for name, column in table.quasi.items():
         loss = _loss(column, records, weight_of_record)
         errors[name] = loss.error
-        covered.append(loss.covered)
+        covered.append(_covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered)
         inside += loss.inside
         total += loss.total
     sizes = records.n_records
@@ -119,6 +122,11 @@ def _nominal_loss(column: CategoryColumn, records: GroupedRecords, weight_of_rec
     inside = 0.5 * float((records.n_records - squared / records.n_records).sum())
     total = 0.5 * float(len(column.codes) - (in_table**2).sum() / len(column.codes))
     return _Loss(error, _covered_categories(column, start, records), inside, total)
+
+
+def _covered_by_nodes(column: QuasiColumn, records: GroupedRecords) -> float:
+    share = levels_of(column).share_of_groups(records.group_of_record, records.n_groups)
+    return float((share * records.n_records).sum() / len(records.group_of_record))
 
 
 def _covered_categories(column: CategoryColumn, start: NDArray[np.int64], records: GroupedRecords) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -237,6 +238,27 @@ class Hierarchy:
             labels_of_level.append(list(node_of_label))
         return node_of_category, labels_of_level
 
+    def shares(self, categories: Sequence[str | None]) -> npt.NDArray[np.float64]:
+        """Which share of the domain the nodes above each category cover, level by level.
+
+        A node above c of the n values that the hierarchy lists covers (c - 1) / (n - 1), as ARX counts granularity:
+        0 for a value, 1 for the root. Intervals cover by their width. A missing value covers nothing below the root.
+        """
+        paths = self._paths_of(categories)
+        share = np.zeros((len(paths), self.n_levels))
+        counts = [Counter(path[level] for path in self.paths) for level in range(self.n_levels)]
+        for category, path in enumerate(paths):
+            for level in range(self.n_levels - 1):
+                if categories[category] is None:
+                    continue
+                if self.intervals is not None:
+                    share[category, level] = self.intervals.share(level)
+                else:
+                    share[category, level] = (counts[level][path[level] or ""] - 1) / max(len(self.paths) - 1, 1)
+        if self.n_levels > 1:
+            share[:, -1] = 1.0
+        return share
+
     def common_ancestor_of_groups(
         self,
         categories: Sequence[str | None],
@@ -325,6 +347,16 @@ class Intervals:
         while left > 1:
             levels, left = levels + 1, -(-left // self.factor)
         return levels
+
+    def share(self, level: int) -> float:
+        """Which share of all intervals an interval of a level covers: of whole numbers the others that it has."""
+        if level == 0:
+            return 0.0
+        width = min(self.factor ** (level - 1), self.n_intervals) * self.width
+        whole = self.n_intervals * self.width
+        if self.is_whole:
+            return float((width - 1) / (whole - 1)) if whole > 1 else 0.0
+        return float(width / whole)
 
     @cached_property
     def is_whole(self) -> bool:

@@ -86,8 +86,7 @@ class Observation:
     @classmethod
     def of_frame(cls, frame: pl.DataFrame, schema: Schema) -> Observation:
         """Look at a table by a schema: records with equal quasi-identifiers form a group."""
-        columns = [code_values(frame[name]) for name in schema.quasi_names]
-        group_of_record, n_groups = number_alike([(codes, len(distinct) + 1) for codes, distinct in columns])
+        group_of_record, n_groups = number_equal([frame[name] for name in schema.quasi_names])
         if schema.person is None:
             person_of_record, n_persons = np.arange(len(frame), dtype=np.int32), len(frame)
         else:
@@ -202,6 +201,36 @@ def _number_persons(persons: pl.Series) -> tuple[Codes, int]:
         return numbers.to_numpy(), int(numbers.max()) + 1  # type: ignore[arg-type]
     codes, distinct = code_values(persons)
     return codes, len(distinct)
+
+
+def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:
+    """Number records that are equal in all columns alike, in the order in which they first appear.
+
+    Equal records have equal hashes; that records of equal hashes are equal is looked up, column by column. Where two
+    are not, values are coded instead.
+    """
+    values = [_as_compared(column) for column in columns]
+    key = np.zeros(len(columns[0]), np.uint64)
+    for own in values:
+        key = (key ^ own.hash().to_numpy()) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(32)
+    numbers, distinct = counting.number_distinct(key.view(np.int64))
+    first = np.empty(len(distinct), np.uint32)
+    first[numbers[::-1]] = np.arange(len(numbers), dtype=np.uint32)[::-1]
+    alike = pl.Series(first[numbers])
+    if all(own.gather(alike).eq_missing(own).all() for own in values):
+        return numbers, len(distinct)
+    coded = [code_values(column) for column in columns]
+    return number_alike([(codes, len(distinct) + 1) for codes, distinct in coded])
+
+
+def _as_compared(column: pl.Series) -> pl.Series:
+    """Values as they are compared: categories by their number, floats by their code, since 0.0 and -0.0 are equal."""
+    if column.dtype in (pl.Categorical, pl.Enum):
+        return column.to_physical()
+    if column.dtype.is_float():
+        return pl.Series(code_values(column)[0])
+    return column
 
 
 def number_alike(columns: list[tuple[Codes, int]]) -> tuple[Codes, int]:

@@ -1,0 +1,76 @@
+"""Persons as rows of codes that lie together in memory, for methods that part them in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.grouping.person_space import as_number, deviation_of, mean_of_persons
+from shoal.kernels import counting
+from shoal.kernels.halving import Attributes
+from shoal.table.columns import CategoryColumn
+from shoal.table.table import Table
+
+
+@dataclass(frozen=True)
+class CodedPersons:
+    """One row a person: a code a quasi-identifier, the number of records, the number of the person."""
+
+    row: NDArray[np.int32]
+    attributes: Attributes
+    all_alone: bool
+    """Whether every person has one record."""
+
+    @property
+    def word(self) -> NDArray[np.int64]:
+        """The rows in words of 64 bits."""
+        return self.row.view(np.int64)
+
+
+def coded_persons(table: Table, *, codes_as_numbers: bool = False) -> CodedPersons | None:
+    """Lay out the persons of a table, or None where somebody has several categories of one quasi-identifier.
+
+    Notes
+    -----
+    O(q n) time where every person has one record, O(q n log n) else; 4 (q + 2) n bytes.
+    """
+    columns = [as_number(column) if codes_as_numbers else column for column in table.quasi.values()]
+    n_quasi = len(columns)
+    records = table.records_of_person
+    all_alone = len(records) == table.n_records
+    row = np.zeros((table.n_persons, n_quasi + 2 + n_quasi % 2), np.int32)
+    row[:, n_quasi] = records
+    row[:, n_quasi + 1] = np.arange(table.n_persons)
+    n_categories, key_start = np.zeros(n_quasi, np.int64), np.full(n_quasi, -1, np.int64)
+    span = np.ones(n_quasi)
+    keys: list[NDArray[np.float64]] = []
+    for j, column in enumerate(columns):
+        if isinstance(column, CategoryColumn):
+            code = _code_of_person(column, table, all_alone=all_alone)
+            if code is None:
+                return None
+            row[:, j] = code
+            n_categories[j] = column.n_codes
+            span[j] = max(column.n_codes - 1, 1)
+            continue
+        key = mean_of_persons(column, table)
+        extent = float(key.max() - key.min())
+        span[j] = deviation_of(column) if codes_as_numbers else extent or 1.0
+        if all_alone and key.max() < 2**31:  # whole numbers above the lowest: codes already
+            row[:, j] = key
+            continue
+        distinct, row[:, j] = np.unique(key, return_inverse=True)
+        key_start[j] = sum(len(known) for known in keys)
+        keys.append(distinct)
+    key_of_code = np.concatenate(keys) if keys else np.zeros(0)
+    return CodedPersons(row, Attributes(n_categories, span, key_of_code, key_start), all_alone)
+
+
+def _code_of_person(column: CategoryColumn, table: Table, *, all_alone: bool) -> NDArray[np.integer] | None:
+    """The category of each person, or None where somebody has several."""
+    if all_alone and table.schema.person is None:
+        return column.codes
+    code = counting.code_of_person(column.codes, table.person_of_record, table.n_persons)
+    return code if code.min() >= 0 else None

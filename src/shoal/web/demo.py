@@ -1,0 +1,78 @@
+"""The demo project: made-up patients, taken through all five steps, so that every page has something to show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.web.project import ColumnChoice, Project
+
+ROLES: dict[str, tuple[str, str]] = {
+    "patient": ("person", "auto"),
+    "visit_date": ("time", "auto"),
+    "age": ("quasi", "number"),
+    "gender": ("quasi", "nominal"),
+    "zip": ("quasi", "number"),
+    "education": ("quasi", "number"),
+    "disease": ("sensitive", "auto"),
+    "treatment": ("sensitive", "auto"),
+}
+"""The roles and kinds of the made-up patients' columns."""
+
+GOAL: dict[str, Any] = {
+    "way": "goal",
+    "record": {"on": True, "limit": "0.1"},
+    "values": {"disease": {"on": True, "limit": "0.5"}, "treatment": {"on": True, "limit": "0.5"}},
+    "persons": {"on": False, "k": 5},
+}
+SEED = 7
+
+
+class Silent:
+    """Somebody who is told how far work is, and does not listen."""
+
+    def __call__(self, stage: str, done: float) -> None:
+        """How much of a stage is done."""
+
+    def partial(self, found: Mapping[str, Any]) -> None:
+        """Something found so far."""
+
+
+def fill(project: Project, *, persons: int = 20_000) -> None:
+    """Put the made-up patients into an empty project, and take them from the file to a release."""
+    from shoal.demo.patients import made_up_patients
+
+    file = project.folder / "cache" / "patients.csv"
+    made_up_patients(persons).write_csv(file)
+    source = project.copy_file(file)
+    file.unlink()
+    project.update(
+        seen=project.chosen.version,
+        title="Made-up patients",
+        sources=(source,),
+        columns=tuple(ColumnChoice(name, role, kind) for name, (role, kind) in ROLES.items()),
+        protection={"seed": SEED},
+        goal=GOAL,
+    )
+    finish(project)
+
+
+def finish(project: Project) -> None:
+    """Do what a steward would have done on the pages: look, count, find a setting, make the release."""
+    from shoal.web import looking, work
+    from shoal.web.goal import beside_of, protection_with, targets_of
+
+    tell: Any = Silent()
+    project.put_result("look", looking.look(project, tell), depends_on="data")
+    project.put_result("assess", work.assess(project, tell), depends_on="columns")
+    goal = project.chosen.goal
+    found = work.tune(project, tell, targets=targets_of(goal), beside=beside_of(goal, project.chosen.protection))
+    project.put_result("frontier", found, depends_on="columns")
+    point = found["points"][found["chosen"]]
+    protection = protection_with(goal, point["policy_models"], project.chosen.protection)
+    project.update(
+        seen=project.chosen.version, protection=protection, goal={**goal, "point": point["number"]}
+    )  # fmt: skip
+    made = work.protect(project, tell)
+    project.put_result("release", made, depends_on="protect")
+    project.put_result("handed-out", {"run": made["run"]}, depends_on="protect")

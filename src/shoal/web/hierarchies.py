@@ -1,0 +1,235 @@
+"""Hierarchies as the page Columns makes them: what to begin with, what their levels look like, own sets."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from shoal.errors import InputError, ParameterError, PolicyError, SchemaError
+from shoal.web.project import ColumnChoice, Project, write_beside
+
+if TYPE_CHECKING:
+    from shoal.table.hierarchy import Hierarchy
+
+N_EXAMPLES = 8
+MOST_TO_SORT = 400
+"""With more different values than this, nobody sorts them into sets by hand."""
+ROOT = "*"
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What a hierarchy shows: how many different labels each level has, and the paths of a few values."""
+
+    n_labels: tuple[int, ...]
+    examples: tuple[tuple[str, ...], ...]
+
+
+def values_of(project: Project, column: str) -> list[str]:
+    """The different values of a column in their order, without missing."""
+    values = project.table().select(pl.col(column)).collect().to_series().drop_nulls().unique()
+    texts = values.cast(pl.String)
+    numbers = texts.cast(pl.Float64, strict=False)
+    if len(texts) and not numbers.null_count():
+        return pl.DataFrame({"text": texts, "number": numbers}).sort("number", "text")["text"].to_list()
+    return texts.sort().to_list()
+
+
+def made(project: Project, column: str, choice: Mapping[str, Any]) -> Hierarchy:
+    """The hierarchy that a choice makes for a column; an error in words where it makes none or misses values."""
+    from shoal.policy import Policy
+
+    document = {"columns": {"quasi": [{"name": column, "hierarchy": dict(choice)}]}}
+    try:
+        policy = Policy.from_document(document)
+    except PolicyError as error:
+        raise PolicyError(_without_places(str(error))) from None
+    frame = project.table().select(column).collect()
+    hierarchy = policy.schema(project.folder, frame).columns[0].hierarchy
+    if hierarchy is None:
+        raise PolicyError("This makes no hierarchy.")
+    return hierarchy
+
+
+def _without_places(words: str) -> str:
+    """Faults of one hierarchy without the place that they would have in a policy file."""
+    lines = [re.sub(r"^\s*columns\.quasi\[1\](\.\w+)*: ", "", line) for line in words.split("\n")[1:]]
+    return "\n".join(line[:1].upper() + line[1:] for line in lines if line) or words
+
+
+def levels_of(hierarchy: Hierarchy, values: Sequence[str], column: str) -> Levels:
+    """The levels of a hierarchy over the values of a column; SchemaError where it misses some."""
+    hierarchy.check_covers(values, column=column)
+    nodes, labels = hierarchy.codes(list(values))
+    n_labels = tuple(len(set(nodes[:, level].tolist())) for level in range(len(labels)))
+    step = max(len(values) / N_EXAMPLES, 1.0)
+    shown = list(dict.fromkeys(values[int(place * step)] for place in range(min(N_EXAMPLES, len(values)))))
+    return Levels(n_labels, tuple(hierarchy.path(value) for value in shown))
+
+
+# What to begin with
+
+
+def first_intervals(values: Sequence[str]) -> dict[str, Any]:
+    """Intervals that cut the range of the numbers into about ten, beginning and ending at round numbers.
+
+    Examples
+    --------
+    >>> first_intervals(["18", "97"])
+    {'low': 10, 'width': 10, 'high': 97, 'factor': 2}
+    """
+    numbers = [float(value) for value in values if _is_number(value)]
+    if not numbers:
+        return {"low": 0, "width": 10, "high": 100, "factor": 2}
+    low, high = min(numbers), max(numbers)
+    wide = max(high - low, 1e-9) / 10
+    magnitude = 10.0 ** math.floor(math.log10(wide))
+    width = next(magnitude * each for each in (1, 2, 5, 10) if magnitude * each >= wide * 0.999)
+    if all(number == int(number) for number in numbers):
+        width = max(round(width), 1)
+    return {"low": _plain(math.floor(low / width) * width), "width": _plain(width), "high": _plain(high), "factor": 2}
+
+
+def _is_number(value: str) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except ValueError:
+        return False
+
+
+def _plain(number: float) -> int | float:
+    rounded = float(f"{number:.10g}")
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def first_prefixes(values: Sequence[str]) -> list[int]:
+    """How many characters the levels keep: of codes of five 3 and 2, of longer ones a few steps."""
+    longest = max(map(len, values), default=0)
+    return [length for length in (longest - 2, longest - 3) if length > 0] or [1]
+
+
+def read_lengths(text: str) -> list[int]:
+    """Lengths as they are typed: "3, 2"."""
+    parts = [part for part in re.split(r"[,;\s]+", text.strip()) if part]
+    if not all(part.isdecimal() for part in parts):
+        raise ParameterError("Write the numbers of characters that the levels keep, such as: 3, 2")
+    return [int(part) for part in parts]
+
+
+def read_number(text: str, what: str) -> int | float:
+    """A number as it is typed."""
+    try:
+        number = float(text.strip().replace(",", "."))
+    except ValueError:
+        raise ParameterError(f"Write a number for {what}.") from None
+    if not math.isfinite(number):
+        raise ParameterError(f"Write a number for {what}.")
+    return _plain(number)
+
+
+# Own sets
+
+
+class Sets:
+    """Categories sorted into named sets: a hierarchy of value, set, everything.
+
+    A category that is in no set stays itself until everything is shown as '*'.
+    """
+
+    def __init__(self, values: Sequence[str], set_of_value: Mapping[str, str] | None = None) -> None:
+        if len(values) > MOST_TO_SORT:
+            raise InputError(
+                f"The column has {len(values):,} different values, too many to sort by hand. Load a hierarchy from a "
+                "file, or use prefixes or intervals."
+            )
+        self.values = list(values)
+        given = {value: name for value, name in (set_of_value or {}).items() if value in set(values)}
+        self.set_of_value: dict[str, str] = given
+        self.names: list[str] = list(dict.fromkeys(given.values()))
+
+    @classmethod
+    def of(cls, values: Sequence[str], hierarchy: Hierarchy | None) -> Sets:
+        """The sets of a hierarchy that was made here before; none where it is of another form."""
+        if hierarchy is None or hierarchy.intervals is not None or hierarchy.n_levels != 3:
+            return cls(values)
+        return cls(values, {path[0]: path[1] for path in hierarchy.paths if path[1] != path[0]})
+
+    def add(self, name: str) -> None:
+        """A new empty set."""
+        name = name.strip()
+        if not name or name == ROOT:
+            raise ParameterError("Give the set a name.")
+        if name in self.names:
+            raise ParameterError("There is a set of this name already.")
+        if name in self.values:
+            raise ParameterError("A set cannot have the name of one of the values.")
+        self.names.append(name)
+
+    def remove(self, name: str) -> None:
+        """Dissolve a set; its categories are in no set then."""
+        self.names.remove(name)
+        self.set_of_value = {value: each for value, each in self.set_of_value.items() if each != name}
+
+    def move(self, values: Sequence[str], name: str) -> None:
+        """Put categories into a set, or with an empty name into none."""
+        if name and name not in self.names:
+            raise ParameterError("There is no such set any more.")
+        for value in values:
+            if value in self.values:
+                self.set_of_value.pop(value, None)
+                if name:
+                    self.set_of_value[value] = name
+
+    def members(self, name: str) -> list[str]:
+        """The categories of a set, or with an empty name those in none."""
+        return [value for value in self.values if self.set_of_value.get(value, "") == name]
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """One line a category: itself, its set, everything."""
+        if not self.set_of_value:
+            raise SchemaError("No category is in a set yet. Make a set, and move categories into it.")
+        return [(value, self.set_of_value.get(value, value), ROOT) for value in self.values]
+
+    def save(self, project: Project, column: str) -> dict[str, str]:
+        """Write the hierarchy in ARX's format into the project, and give the choice that names it."""
+        text = io.StringIO()
+        csv.writer(text, delimiter=";", lineterminator="\n").writerows(self.rows())
+        file = file_for(column)
+        write_beside(project.folder / file, text.getvalue().encode())
+        return {"file": file}
+
+
+def file_for(column: str) -> str:
+    """Where the sets of a column are kept, as the policy names it: a name that any file system takes."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", column).strip("-")[:40]
+    return f"hierarchies/{plain or 'column'}-{hashlib.sha256(column.encode()).hexdigest()[:6]}.csv"
+
+
+def check_column(project: Project, column: ColumnChoice) -> None:
+    """Whether a quasi-identifier can be taken as it was chosen; the library's own error where not."""
+    from shoal.policy.policy import QuasiChoices
+    from shoal.table.columns import quasi_column
+
+    if column.role != "quasi":
+        return
+    frame = project.table().select(column.name).collect()
+    hierarchy = made(project, column.name, column.hierarchy) if column.hierarchy is not None else None
+    choices = QuasiChoices(name=column.name, kind=column.kind, order=column.order)  # type: ignore[arg-type]
+    quasi_column(frame[column.name], choices.column(hierarchy), lambda record: None)
+
+
+def remove_unused(project: Project) -> None:
+    """Delete hierarchy files that no column names."""
+    used = {str((column.hierarchy or {}).get("file", "")) for column in project.chosen.columns}
+    for file in (project.folder / "hierarchies").iterdir():
+        if f"hierarchies/{file.name}" not in used and Path(file).is_file():
+            file.unlink(missing_ok=True)

@@ -1,0 +1,344 @@
+"""A first look at the files: read exactly, kept for quick looks, and what is odd about them.
+
+`look` runs in the other process; what it gives is small and holds no value of the table. `Alone` answers while the
+steward ticks columns: how many persons are unique on them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from shoal.errors import InputError
+from shoal.web.project import ColumnChoice, Project, SourceFile
+
+if TYPE_CHECKING:
+    from shoal.reading import Reading
+    from shoal.table.profile import ColumnProfile, Profile
+    from shoal.web.jobs import Tell
+
+N_PREVIEW = 20
+MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "nil", "missing", "unknown", "-", "--", "?", ".", "#n/a")
+MOST_CATEGORIES = 2000
+"""Columns with more different values are not searched for spellings."""
+NEARLY_IDENTIFIES = 0.5
+HEAVY = 0.05
+
+
+def look(project: Project, tell: Tell) -> dict[str, Any]:
+    """Read the files, keep the table as Parquet, and say what it holds and what is odd about it."""
+    from shoal.policy.numbers import exact_decimal
+    from shoal.table.profile import profile
+
+    tell("Reading the files", 0.05)
+    reading = project.read()
+    tell("Keeping the table", 0.4)
+    _keep(project, reading.frame)
+    tell("Looking at the columns", 0.5)
+    seen = profile(reading.frame)
+    tell("Looking for what is odd", 0.7)
+    oddities = list(odd_about(reading, seen))
+    source = reading.source
+    return {
+        **seen.to_dict(),
+        "person": seen.person,
+        "format": source.format,
+        "delimiter": source.csv.delimiter if source.csv is not None else None,
+        "notes": list(reading.notes),
+        "odd": oddities,
+        "record_risk": str(exact_decimal(seen.record_risk)),
+        "h_affiliation": None if seen.h_affiliation is None else str(exact_decimal(seen.h_affiliation)),
+    }
+
+
+def _keep(project: Project, frame: pl.DataFrame) -> None:
+    target = project.table_file
+    part = target.with_suffix(".part")
+    frame.write_parquet(part, compression="lz4")
+    part.chmod(0o600)
+    for old in target.parent.glob("table-*.parquet"):
+        old.unlink(missing_ok=True)
+    part.replace(target)
+
+
+# What is odd
+
+
+def odd_about(reading: Reading, seen: Profile) -> Iterator[dict[str, Any]]:
+    """What a steward should look at: a column (or none), words with counts and lines, and how serious it is."""
+    frame = reading.frame
+    yield from _odd_about_persons(frame, seen)
+    n_same = frame.height - frame.n_unique()
+    if n_same:
+        yield _odd(None, "info", f"{n_same:,} of {frame.height:,} records repeat another record exactly.")
+    pairs = _persons_of(frame, seen)
+    for column in seen.columns:
+        yield from _odd_about_column(reading, column, pairs, seen)
+
+
+def _odd(column: str | None, tone: str, words: str, **more: Any) -> dict[str, Any]:
+    return {"column": column, "tone": tone, "words": words, **more}
+
+
+def _odd_about_persons(frame: pl.DataFrame, seen: Profile) -> Iterator[dict[str, Any]]:
+    if seen.person is None:
+        yield _odd(
+            None, "warn", "No column seems to name the person, so each record counts as a person of its own. If "
+            "persons have several records, choose the column that names them on the next page: risk is far higher then."
+        )  # fmt: skip
+        return
+    heaviest = int(frame[seen.person].value_counts()["count"].max())  # type: ignore[arg-type]
+    if heaviest > HEAVY * frame.height and heaviest > 1:
+        share = heaviest / frame.height
+        yield _odd(
+            seen.person, "warn", f"One person has {heaviest:,} records, {share:.0%} of the table. Such a person is "
+            "hard to hide among others."
+        )  # fmt: skip
+
+
+def _persons_of(frame: pl.DataFrame, seen: Profile) -> pl.Series:
+    if seen.person is None:
+        return pl.Series("person", range(frame.height), dtype=pl.UInt32)
+    return _codes(frame[seen.person])
+
+
+def _odd_about_column(
+    reading: Reading, column: ColumnProfile, persons: pl.Series, seen: Profile
+) -> Iterator[dict[str, Any]]:
+    values = reading.frame[column.name]
+    n_records = len(values)
+    if column.missing:
+        share = column.missing / n_records
+        advice = " A missing value is treated as a value of its own." if share < NEARLY_IDENTIFIES else (
+            " More than half is missing: consider dropping the column."
+        )  # fmt: skip
+        yield _odd(column.name, "info" if share < NEARLY_IDENTIFIES else "warn",
+                   f"{column.missing:,} of {n_records:,} values are missing.{advice}")  # fmt: skip
+    if column.distinct <= 1 and n_records > 1:
+        what = "has no value at all" if column.distinct == 0 else "has the same value in every record"
+        yield _odd(column.name, "info", f"It {what}, so it tells nothing. Drop it, or keep it as it is.")
+        return
+    if column.kind == "mixed":
+        yield _mixed(reading, values)
+    if column.role != "person":
+        yield from _nearly_identifies(column, values, persons, seen)
+    if column.role == "quasi" and seen.person is not None:
+        yield from _changing(column, values, persons, seen)
+    if values.dtype == pl.String:
+        yield from _odd_texts(column, values)
+
+
+def _mixed(reading: Reading, values: pl.Series) -> dict[str, Any]:
+    is_text = values.is_not_null() & values.cast(pl.Float64, strict=False).is_null()
+    n_texts = int(is_text.sum())
+    record = is_text.arg_max() or 0
+    line = reading.line_of_record(record)
+    place = f"line {line:,}" if line is not None else f"record {record + 1:,}"
+    n_numbers = len(values) - values.null_count() - n_texts
+    return _odd(
+        values.name, "warn", f"{n_numbers:,} numbers are mixed with {n_texts:,} texts, the first in {place}. It is "
+        "taken as categories, unless the texts are mended or mean that the value is missing."
+    )  # fmt: skip
+
+
+def _nearly_identifies(
+    column: ColumnProfile, values: pl.Series, persons: pl.Series, seen: Profile
+) -> Iterator[dict[str, Any]]:
+    if column.distinct * 4 < seen.persons:
+        return
+    pairs = pl.DataFrame({"person": persons, "value": values}).drop_nulls("value").unique()
+    alone = pairs.group_by("value").agg(pl.len().alias("n"), pl.col("person").first()).filter(pl.col("n") == 1)
+    n_alone = alone["person"].n_unique()
+    if n_alone > NEARLY_IDENTIFIES * seen.persons:
+        yield _odd(
+            column.name, "bad" if n_alone > 0.9 * seen.persons and column.role != "quasi" else "warn",
+            f"It nearly identifies persons: {n_alone:,} of {seen.persons:,} persons have a value that nobody else has.",
+        )  # fmt: skip
+
+
+def _changing(column: ColumnProfile, values: pl.Series, persons: pl.Series, seen: Profile) -> Iterator[dict[str, Any]]:
+    pairs = pl.DataFrame({"person": persons, "value": values}).unique()
+    n_several = pairs.group_by("person").len().filter(pl.col("len") > 1).height
+    if n_several and n_several < seen.persons / 4:
+        yield _odd(column.name, "info", f"{n_several:,} of {seen.persons:,} persons have more than one value in it.")
+
+
+def _odd_texts(column: ColumnProfile, values: pl.Series) -> Iterator[dict[str, Any]]:
+    present = values.drop_nulls()
+    words = present.filter(present.str.strip_chars().str.to_lowercase().is_in(list(MISSING_WORDS)))
+    if len(words):
+        forms = words.unique().sort().to_list()
+        yield _odd(
+            column.name, "warn", f"{len(words):,} values look as if they meant that the value is missing. They count "
+            "as values until you say so under 'How the files are written'.", missing=forms
+        )  # fmt: skip
+    n_blanks = int((present != present.str.strip_chars()).sum())
+    if n_blanks:
+        yield _odd(column.name, "info", f"{n_blanks:,} values have blanks before or after them, and count as others.")
+    if column.kind == "nominal" and column.distinct <= MOST_CATEGORIES:
+        distinct = present.unique()
+        n_forms = len(distinct) - distinct.str.strip_chars().str.to_lowercase().n_unique()
+        if n_forms > 0:
+            yield _odd(column.name, "warn", f"{n_forms:,} of {len(distinct):,} categories differ from another one only "
+                       "by capital letters or blanks. They count as different categories.")  # fmt: skip
+        if (
+            column.role in ("time", "quasi", "dropped")
+            and present.str.contains(r"^\d{1,2}[./]\d{1,2}[./]\d{2,4}$").all()
+        ):
+            yield _odd(column.name, "warn", "It holds dates that are not written as 2024-12-31, so they count as "
+                       "categories: nobody can tell whether 01/02/2024 is in January.")  # fmt: skip
+
+
+# Suggestions
+
+
+def take_suggestions(project: Project) -> list[str]:
+    """Give columns that have no choice yet the role and kind that the look suggests; keep what was chosen.
+
+    Returns the columns that had a role and are not in the table: a policy for another table, or another file.
+    """
+    result = project.result("look")
+    if result is None or result.is_stale:
+        return []
+    chosen = project.chosen
+    seen = result.data["columns"]
+    if [column.name for column in chosen.columns] == [column["name"] for column in seen]:
+        return []
+    here = {column["name"] for column in seen}
+    kept = {column.name: column for column in chosen.columns if column.name in here}
+    taken = {column.role for column in kept.values() if column.role in ("person", "time")}
+    columns = tuple(
+        kept.get(column["name"]) or suggested(column, taken=taken, is_left_open=chosen.is_policy_given)
+        for column in seen
+    )
+    changes: dict[str, Any] = {"columns": columns}
+    if not chosen.protection or not (kept or chosen.is_policy_given):  # a new table: limits that it can meet
+        changes["protection"] = first_protection(result.data)
+    project.update(seen=chosen.version, **changes)
+    return [column.name for column in chosen.columns if column.role and column.name not in here]
+
+
+def told_lost(names: Sequence[str]) -> str:
+    """Words for columns that had a role and are not in the table."""
+    return (
+        f"{len(names)} columns of the policy are not in this table: {', '.join(names)}. They were left out of the "
+        "policy. Look at the roles of the others on the page Columns."
+    )
+
+
+def suggested(column: Mapping[str, Any], *, taken: Collection[str] = (), is_left_open: bool = False) -> ColumnChoice:
+    """What the look suggests for a column.
+
+    A role of which there is one only and that is taken, and a column that a given policy does not name, are left to the
+    steward.
+    """
+    kind = "nominal" if column["kind"] == "mixed" else column["kind"]
+    return ColumnChoice(column["name"], "" if is_left_open or column["role"] in taken else column["role"], kind)
+
+
+def first_protection(look: Mapping[str, Any]) -> dict[str, Any]:
+    """Limits that the whole table can meet, so that the policy runs as it is: those of `shoal profile`."""
+    models = {"record-risk": look["record_risk"]}
+    if look["h_affiliation"] is not None:
+        models["h-affiliation"] = look["h_affiliation"]
+    return {"models": models, "method": {"name": "balance-tree"}, "mask": {"name": "range"}}
+
+
+# Quick looks
+
+
+def preview(project: Project) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The first few records."""
+    head = project.table().head(N_PREVIEW).collect()
+    return head.columns, head.rows()
+
+
+class Alone:
+    """How many persons are unique on some columns: nobody else shares some combination of their values.
+
+    Columns are read from the kept table when they are first asked for and stay as numbers, so that a tick of a box
+    takes a moment for a million records too. May be asked from several threads.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._file = project.table_file
+        self._columns: dict[str, pl.Series] = {}
+        self._found: dict[tuple[str | None, tuple[str, ...]], tuple[int, int]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the table is still the one that was counted."""
+        return self._file == self._project.table_file
+
+    def count(self, person: str | None, columns: Sequence[str]) -> tuple[int, int]:
+        """How many persons are unique on the columns, and how many persons there are."""
+        key = (person, tuple(sorted(set(columns) - {person})))
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = self._count(person, key[1])
+            return self._found[key]
+
+    def _count(self, person: str | None, columns: Sequence[str]) -> tuple[int, int]:
+        coded = [self._column(name).alias(f"c{place}") for place, name in enumerate(columns)]
+        if person is None:
+            n_records = coded[0].len() if coded else int(self._project.table().select(pl.len()).collect().item())
+            persons = pl.Series("person", range(n_records), dtype=pl.UInt32)
+        else:
+            persons = self._column(person).alias("person")
+        n_persons = persons.n_unique()
+        if not coded:
+            return 0, n_persons
+        names = [column.name for column in coded]
+        pairs = pl.DataFrame([persons, *coded])
+        pairs = pairs if person is None else pairs.unique()
+        alone = pairs.group_by(names).agg(pl.len().alias("n"), pl.col("person").first()).filter(pl.col("n") == 1)
+        return alone["person"].n_unique(), n_persons
+
+    def _column(self, name: str) -> pl.Series:
+        if name not in self._columns:
+            if not self._file.is_file():
+                raise InputError("The files were not read yet. Read them on the page Data.")
+            self._columns[name] = _codes(pl.scan_parquet(self._file, glob=False).select(name).collect().to_series())
+        return self._columns[name]
+
+
+def _codes(values: pl.Series) -> pl.Series:
+    """Equal numbers for equal values; missing stays missing, which is a value of its own."""
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    if values.dtype == pl.String:
+        values = values.cast(pl.Categorical)
+    if values.dtype in (pl.Categorical, pl.Enum):
+        return values.to_physical()
+    return values
+
+
+SAMPLE_BYTES = 1 << 18
+
+
+def columns_of(project: Project, source: SourceFile) -> list[str]:
+    """The names of a file's columns, from its beginning; none where it cannot be read so."""
+    from shoal.errors import ShoalError
+    from shoal.reading import read_csv
+
+    path = project.folder / "sources" / source.name
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return list(pl.read_parquet_schema(path))
+        with path.open("rb") as file:
+            start = file.read(SAMPLE_BYTES)
+        if len(start) == SAMPLE_BYTES:
+            start = start[: start.rfind(b"\n") + 1]
+        sample = project.folder / "cache" / f"start-{source.sha256[:12]}{path.suffix}"
+        sample.write_bytes(start)
+        try:
+            return read_csv(sample, project.csv_options()).frame.columns
+        finally:
+            sample.unlink(missing_ok=True)
+    except (ShoalError, OSError, pl.exceptions.PolarsError):
+        return []

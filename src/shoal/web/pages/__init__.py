@@ -1,0 +1,1 @@
+"""The five pages of the web app, one file each."""

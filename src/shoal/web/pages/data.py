@@ -1,0 +1,365 @@
+"""The first step: files in, how they are written, what they hold, and what is odd about them."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nicegui import run, ui
+
+from shoal.errors import InputError
+from shoal.web import layout, looking
+from shoal.web.app import App
+from shoal.web.files import TABLES, put_into, refuse_ending, refuse_other_content
+from shoal.web.jobs import Job
+from shoal.web.layout import View
+from shoal.web.project import SourceFile
+
+ACCEPT = ",".join(sorted(TABLES))
+DELIMITERS = {"": "find it in the file", ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+ENCODINGS = {
+    "utf-8": "UTF-8 (usual today)",
+    "cp1252": "Windows, western Europe (cp1252)",
+    "latin-1": "ISO 8859-1 (latin-1)",
+    "utf-16": "UTF-16 (Excel's Unicode text)",
+    "cp1250": "Windows, central Europe (cp1250)",
+}
+DECIMALS = {".": "point (3.5)", ",": "comma (3,5)"}
+TAGS = {"bad": "look at this", "warn": "check", "info": "note"}
+
+
+def build(app: App) -> None:
+    """Draw the page."""
+    lead = "Choose the table whose records shall be handed out. It stays on this machine, in a private folder."
+    with layout.page(app, "data", title="Data", lead=lead) as view:
+        DataPage(app, view)
+
+
+class DataPage:
+    """One open page: the parts that are drawn again when something changes."""
+
+    def __init__(self, app: App, view: View) -> None:
+        self.app, self.view = app, view
+        with layout.card("Files", hint="CSV or Parquet. Several files of records are put under one another."):
+            self.chosen_files = ui.refreshable(self._chosen_files)
+            self.chosen_files()
+            limit = app.max_upload / (1 << 20)
+            layout.drop_zone(
+                "/files/records/",
+                self._received,
+                hint=f"CSV or Parquet, up to {limit:,.0f} MB each",
+                accept=ACCEPT,
+                limit=app.max_upload,
+            )
+            if app.files_here:
+                self._files_here()
+        self.found = ui.refreshable(self._found)
+        self.found()
+        self._ask_about_persons()
+        self.written = ui.refreshable(self._written)
+        self.written()
+        self.names = ui.refreshable(self._names)
+        self.names()
+        self._look_again()
+
+    # Files
+
+    def _chosen_files(self) -> None:
+        chosen = self.view.chosen
+        if not chosen.sources:
+            ui.label("No file is chosen yet.").classes("sh-small")
+            return
+        with ui.element("ul").classes("sh-list").props('aria-label="Chosen files"'):
+            for source in chosen.sources:
+                self._file(source, partial(self._remove, source))
+
+    def _file(self, source: SourceFile, remove: Callable[[], Any]) -> None:
+        with ui.element("li").classes("sh-file"):
+            ui.html(f"<strong>{html.escape(source.name)}</strong>", sanitize=False)
+            ui.label(_size(source.size)).classes("sh-small")
+            button = layout.button("Remove", remove, kind="quiet").classes("sh-button-small")
+            button.props["aria-label"] = f"Remove {source.name}"
+
+    def _files_here(self) -> None:
+        with ui.element("details").classes("sh-help"):
+            ui.html("Files in the folder in which shoal was started", tag="summary", sanitize=False)
+            with ui.element("ul").classes("sh-list"):
+                for path in self.app.files_here:
+                    with ui.element("li").classes("sh-file"):
+                        ui.label(path.name)
+                        button = layout.button("Take", partial(self._take, path)).classes("sh-button-small")
+                        button.props["aria-label"] = f"Take {path.name}"
+
+    async def _take(self, path: Path) -> None:
+        with self.view.telling():
+            refuse_ending(path.name)
+            if not path.is_file():
+                raise InputError(f"There is no file '{path.name}' any more.")
+            refuse_other_content(path, path.name)
+            source = await run.io_bound(self.app.project.copy_file, path)
+            if source is None:  # the server is about to end
+                return
+            put_into(self.app.project, source, "records")
+            self._received({})
+
+    def _received(self, _: Mapping[str, Any]) -> None:
+        self.view.hush()
+        self.view.catch_up()
+        self._draw_again()
+        self._look_again()
+
+    def _remove(self, source: SourceFile) -> None:
+        left = tuple(each for each in self.view.chosen.sources if each != source)
+        if self.view.save(sources=left, rename=self.view.chosen.rename_for(left)):
+            (self.app.project.folder / "sources" / source.name).unlink(missing_ok=True)
+            self._draw_again()
+            self._look_again()
+
+    def _draw_again(self) -> None:
+        for part in (self.chosen_files, self.persons, self.written, self.names, self.found):
+            part.refresh()
+
+    # The look
+
+    def _look_again(self) -> None:
+        """Read the files in the other process, unless that was done."""
+        project, job = self.app.project, self.app.jobs.latest("look")
+        result = project.result("look")
+        is_looked_at = result is not None and not result.is_stale and project.table_file.is_file()
+        needs_key = self.view.chosen.person_file is not None and not self.view.chosen.join_on
+        is_tried = (
+            job is not None and job.made_from == project.fingerprint("data") and job.state in ("running", "failed")
+        )
+        if self.view.chosen.sources and not needs_key and not is_looked_at and not is_tried:
+            self.app.jobs.start("look", "shoal.web.looking:look", depends_on="data", keep_as="look", replace=True)
+            self.found.refresh()
+
+    def _over(self, job: Job) -> None:
+        with self.view.telling():
+            lost = looking.take_suggestions(self.app.project) if job.state == "done" else []
+            if lost:
+                self.view.tell(looking.told_lost(lost), tone="warn")
+        self.view.catch_up()
+        self.found.refresh()
+        self.written.refresh()
+
+    def _found(self) -> None:
+        job = self.app.jobs.latest("look")
+        result = self.app.project.result("look")
+        if not self.view.chosen.sources:
+            return
+        if job is not None and job.is_running:
+            with layout.card("What is in it"):
+                layout.show_job(job, on_end=self._over)
+            return
+        if result is not None and not result.is_stale:
+            self._show(result.data)
+        elif job is not None and job.state == "failed":
+            with layout.card("The files cannot be read as they are"):
+                layout.note(for_this_page(job.error or ""), tone="bad")
+        elif job is not None and job.state == "cancelled":
+            with layout.note("Reading was stopped.", tone="warn"):
+                layout.button("Read the files", self._look_again)
+        elif self.view.chosen.person_file is not None and not self.view.chosen.join_on:
+            layout.note("Choose below by which column the persons are joined to the records.", tone="warn")
+
+    def _show(self, look: Mapping[str, Any]) -> None:
+        columns = look["columns"]
+        n_missing = sum(column["missing"] for column in columns)
+        with layout.card("What is in it"):
+            layout.facts([
+                layout.Fact(f"{look['records']:,}", "records"),
+                layout.Fact(f"{look['persons']:,}", "persons", note=_who(look)),
+                layout.Fact(f"{len(columns):,}", "columns"),
+                layout.Fact(f"{n_missing:,}", "missing values",
+                            note=_in_columns(sum(column["missing"] > 0 for column in columns))),
+            ])  # fmt: skip
+            self._odd(look)
+        with layout.card("The first records", hint="As they were read. Nothing of this leaves the machine."):
+            names, records = looking.preview(self.app.project)
+            numeric = [column["name"] for column in columns if column["kind"] == "number"]
+            drawn = layout.table_html(names, records, caption=f"The first {len(records)} records", numeric=numeric)
+            ui.html(drawn, sanitize=False).classes("sh-wide sh-preview")
+
+    def _odd(self, look: Mapping[str, Any]) -> None:
+        order = {"bad": 0, "warn": 1, "info": 2}
+        told = sorted(look["odd"], key=lambda each: order[each["tone"]])
+        items = [_odd_item(each) for each in told] + [_odd_item({"column": None, "tone": "info", "words": words})
+                                                      for words in look["notes"]]  # fmt: skip
+        if not items:
+            layout.note("Nothing odd was found: every line has all its fields, and no column stands out.", tone="good")
+            return
+        ui.html(
+            f'<h3>What is odd about it</h3><ul class="sh-list sh-odd">{"".join(items)}</ul>', sanitize=False
+        ).classes("sh-wide")
+        forms = sorted({form for each in told for form in each.get("missing", ())})
+        new = [form for form in forms if form not in self.view.chosen.csv.get("missing", ())]
+        if new:
+            shown = ", ".join(f"'{form}'" for form in new)
+            layout.button(f"Take {shown} as missing", lambda: self._take_as_missing(new))
+
+    def _take_as_missing(self, forms: list[str]) -> None:
+        known = self.view.chosen.csv.get("missing", [""])
+        self._set_csv("missing", list(dict.fromkeys([*known, *forms])))
+
+    # How files are written
+
+    def _written(self) -> None:
+        chosen = self.view.chosen
+        files = [*chosen.sources, *([chosen.person_file] if chosen.person_file else [])]
+        if not any(Path(source.name).suffix.lower() not in (".parquet", ".pq") for source in files):
+            return
+        csv = chosen.csv
+        result = self.app.project.result("look")
+        found = result.data.get("delimiter") if result is not None and not result.is_stale else None
+        delimiters = dict(DELIMITERS)
+        if found is not None and not csv.get("delimiter"):
+            delimiters[""] = f"found: {DELIMITERS.get(found, found)}"
+        with layout.card("How the files are written", hint="Change this where the preview looks wrong."), layout.row():
+            layout.select("Between fields", delimiters, csv.get("delimiter") or "",
+                          lambda value: self._set_csv("delimiter", value or None))  # fmt: skip
+            layout.select("Encoding", _with(ENCODINGS, csv.get("encoding", "utf-8")), csv.get("encoding", "utf-8"),
+                          lambda value: self._set_csv("encoding", value))  # fmt: skip
+            layout.select("Decimals", DECIMALS, csv.get("decimal", "."), lambda value: self._set_csv("decimal", value))
+            missing = ", ".join(text for text in csv.get("missing", [""]) if text)
+            layout.text_input("Also means missing", missing, self._set_missing, hint="", width="16rem")
+        # an empty field always means missing
+
+    def _set_missing(self, text: str) -> None:
+        self._set_csv("missing", ["", *(part.strip() for part in text.split(",") if part.strip())])
+
+    def _set_csv(self, key: str, value: Any) -> None:
+        csv = {**self.view.chosen.csv, key: value}
+        usual = {"delimiter": None, "encoding": "utf-8", "decimal": ".", "missing": [""]}
+        if self.view.save(csv={name: each for name, each in csv.items() if each != usual.get(name, object())}):
+            self.view.hush()
+            self._draw_again()
+            self._look_again()
+
+    # A table of persons
+
+    def _ask_about_persons(self) -> None:
+        hint = (
+            "Where age, sex or address stand in a file of their own with one line a person, choose it here. Its "
+            "columns are joined to the records by the key that both files have."
+        )
+        with layout.card("A table of persons (if you have one)", hint=hint):
+            self.persons = ui.refreshable(self._persons)
+            self.persons()
+            layout.drop_zone(
+                "/files/persons/", self._received, label="Choose the table of persons", accept=ACCEPT,
+                limit=self.app.max_upload, takes_many=False, is_small=True,
+            )  # fmt: skip
+
+    def _persons(self) -> None:
+        chosen = self.view.chosen
+        if chosen.person_file is None:
+            return
+        with ui.element("ul").classes("sh-list").props('aria-label="Table of persons"'):
+            self._file(chosen.person_file, self._remove_persons)
+        own = looking.columns_of(self.app.project, chosen.person_file)
+        of_records = looking.columns_of(self.app.project, chosen.sources[0]) if chosen.sources else []
+        ask = {"": "choose"}
+        record_key, person_key = next(iter(chosen.join_on.items()), ("", ""))
+        shared = [name for name in of_records if name in own]
+        state = {"records": record_key or (shared[0] if len(shared) == 1 else ""), "persons": person_key}
+        state["persons"] = state["persons"] or (state["records"] if state["records"] in own else "")
+
+        def choose(key: str, value: str) -> None:
+            state[key] = value
+            if state["records"] and state["persons"]:
+                self._join({state["records"]: state["persons"]})
+
+        with layout.row():
+            layout.select("Key in the records", {**ask, **{name: name for name in of_records}}, state["records"],
+                          lambda value: choose("records", value))  # fmt: skip
+            layout.select("Key in the table of persons", {**ask, **{name: name for name in own}}, state["persons"],
+                          lambda value: choose("persons", value))  # fmt: skip
+            if not chosen.join_on and state["records"] and state["persons"]:
+                layout.button("Join", lambda: self._join({state["records"]: state["persons"]})).classes("sh-below")
+
+    def _join(self, on: Mapping[str, str]) -> None:
+        if self.view.save(join_on=dict(on)):
+            self.view.hush()
+            self._draw_again()
+            self._look_again()
+
+    def _remove_persons(self) -> None:
+        source = self.view.chosen.person_file
+        if source is not None and self.view.save(person_file=None, join_on={}):
+            (self.app.project.folder / "sources" / source.name).unlink(missing_ok=True)
+            self._draw_again()
+            self._look_again()
+
+    # Names of columns in several files
+
+    def _names(self) -> None:
+        chosen = self.view.chosen
+        if len(chosen.sources) < 2:
+            return
+        columns = [looking.columns_of(self.app.project, source) for source in chosen.sources]
+        if not all(columns) or all(set(each) == set(columns[0]) for each in columns):
+            return
+        hint = (
+            "The files call some columns by different names. Say which mean the same: the first file's name is taken."
+        )
+        with layout.card("Columns of the files", hint=hint):
+            for place, (source, own) in enumerate(zip(chosen.sources[1:], columns[1:], strict=True), start=1):
+                strange = [name for name in own if name not in columns[0]]
+                absent = [name for name in columns[0] if name not in own]
+                renamed = dict(chosen.rename[place]) if len(chosen.rename) == len(chosen.sources) else {}
+                with layout.row():
+                    for name in strange:
+                        options = {"": "has no counterpart", **{other: f"is the same as {other}" for other in absent}}
+                        layout.select(f"{name} in {source.name}", options, renamed.get(name, ""),
+                                      partial(self._rename, place, name))  # fmt: skip
+
+    def _rename(self, place: int, name: str, common: str) -> None:
+        chosen = self.view.chosen
+        rename = [dict(each) for each in chosen.rename] if len(chosen.rename) == len(chosen.sources) else (
+            [{} for _ in chosen.sources]
+        )  # fmt: skip
+        rename[place].pop(name, None)
+        if common:
+            rename[place][name] = common
+        if self.view.save(rename=tuple(rename)):
+            self._look_again()
+
+
+def _who(look: Mapping[str, Any]) -> str:
+    return f"told apart by '{look['person']}'" if look["person"] else "each record counts as one"
+
+
+def _in_columns(number: int) -> str:
+    return "" if not number else "in 1 column" if number == 1 else f"in {number} columns"
+
+
+def _odd_item(each: Mapping[str, Any]) -> str:
+    tone = each["tone"]
+    tag = f'<span class="sh-tag sh-tag-{tone}">{TAGS[tone]}</span>'
+    column = f"<strong>{html.escape(each['column'])}</strong>: " if each["column"] else ""
+    return f"<li>{tag}<span>{column}{html.escape(each['words'])}</span></li>"
+
+
+def _size(n_bytes: int) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if n_bytes < 1024 or unit == "MB":
+            break
+        n_bytes /= 1024  # type: ignore[assignment]
+    return f"{n_bytes:,.0f} {unit}" if unit == "bytes" or n_bytes >= 10 else f"{n_bytes:,.1f} {unit}"
+
+
+def _with(options: Mapping[str, str], value: str) -> dict[str, str]:
+    return dict(options) if value in options else {**options, value: value}
+
+
+def for_this_page(words: str) -> str:
+    """The library's advice in the words of this page, where it names flags of the command line."""
+    words = words.replace("Set it with --delimiter", "Choose it below, under 'Between fields'")
+    words = words.replace("--delimiter sets", "'Between fields' below sets")
+    if "--encoding " in words:
+        words = words.replace("--encoding ", "") + " Choose it below, under 'Encoding'."
+    return words

@@ -1,0 +1,630 @@
+"""The page Protect: a goal in words or models with sliders, what they cost, and the release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from nicegui import ui
+
+from shoal.errors import ShoalError
+from shoal.reporting.markup import Content, el, joined
+from shoal.reporting.numbers import count, share
+from shoal.reporting.words import typeset
+from shoal.web import drawing, layout
+from shoal.web import goal as goals
+from shoal.web.app import App
+from shoal.web.jobs import Job
+from shoal.web.pages.risk import can_go_on
+
+Plain = dict[str, Any]
+LEAD = "Say what may happen at the most. shoal finds the setting that keeps that promise and loses least."
+CHOOSE_POINT = """(event) => {
+    const point = event.target.closest("[data-point]");
+    if (!point || (event.type === "keydown" && event.key !== "Enter" && event.key !== " ")) return;
+    if (event.type === "keydown") event.preventDefault();
+    emit(point.dataset.point);
+}"""
+
+EMIT_VALUE = "(event) => emit(event.target.value)"
+
+
+def build(app: App) -> None:
+    """Draw the page."""
+    with layout.page(app, "protect", title="Protect", lead=LEAD) as view:
+        if can_go_on(app):
+            ProtectPage(app, view).show()
+
+
+class ProtectPage:
+    """One open page: the goal as it is being set, and the point that is chosen."""
+
+    def __init__(self, app: App, view: layout.View) -> None:
+        self.app, self.view = app, view
+        assessed = app.project.result("assess")
+        self.told: Mapping[str, Any] | None = None if assessed is None or assessed.is_stale else assessed.data
+        chosen = app.project.chosen
+        self.goal = goals.starting_goal(chosen.names("sensitive"), self.told, chosen.goal, app.project.policy())
+
+    def show(self) -> None:
+        """The page from top to bottom."""
+        self._ask()
+        self.cost = ui.element("div").classes("sh-wide sh-stack")
+        self.beside = ui.element("div").classes("sh-wide sh-stack")
+        self.making = ui.element("div").classes("sh-wide sh-stack")
+        self._show_cost()
+        self._show_beside()
+        self._show_making()
+
+    # What is asked
+
+    def _ask(self) -> None:
+        with layout.card("What may happen at the most?"):
+            ways = {"goal": "A goal in words", "models": "Models, one by one"}
+            ui.radio(ways, value=self.goal["way"], on_change=lambda event: self._turn(event.value)).props(
+                'inline aria-label="How to ask"'
+            ).classes("sh-radio")
+            self.asking = ui.element("div").classes("sh-wide sh-stack")
+            self._show_asking()
+            self._options()
+
+    def _turn(self, way: str) -> None:
+        self.goal["way"] = way
+        self._show_asking()
+        self._show_cost()
+        self._show_beside()
+        self._show_making()
+
+    def _show_asking(self) -> None:
+        self.asking.clear()
+        with self.asking:
+            if self.goal["way"] == "goal":
+                self._goal_in_words()
+            else:
+                self._models_one_by_one()
+
+    def _goal_in_words(self) -> None:
+        with ui.element("div").classes("sh-goals"):
+            now = self.told["risk"]["max_gidr"] if self.told else None
+            self._goal_line(
+                self.goal["record"],
+                "No record can be said to be a given person’s with more than",
+                name="record risk",
+                now=now,
+                lowest=goals.lowest_record_limit(self.told),
+            )
+            for column, each in self.goal["values"].items():
+                now = self.told["risk"]["max_gsar"].get(column) if self.told else None
+                self._goal_line(
+                    each,
+                    f"Nobody’s ‘{column}’ can be guessed with more than",
+                    name=f"value risk of {column}",
+                    now=now,
+                    lowest=goals.lowest_value_limit(self.told, column),
+                )
+            self._persons_line()
+            self._floors("goal")
+        with layout.row():
+            layout.button("Find the best setting", self._find, kind="primary")
+            ui.label("20 or more settings are tried, and each is drawn below as it is measured.").classes("sh-small")
+
+    def _goal_line(self, each: Plain, sentence: str, *, name: str, now: float | None, lowest: Decimal | None) -> None:
+        def typed(percent: float) -> None:
+            each["limit"] = goals.from_percent(percent)
+            _put(slider, percent)
+            _put(number, percent)
+
+        percent = goals.to_percent(each["limit"])
+        with ui.element("div").classes("sh-goal"):
+            _check(sentence, each)
+            slider = _slider(f"{name}, slider", percent, low=1, high=100, step=1, on_change=typed, unit="percent")
+            number = _number(f"{name}, at most percent", percent, low=0.01, high=100, on_change=typed, unit="%")
+            ui.label(_now(now, lowest)).classes("sh-goal-now")
+
+    def _persons_line(self) -> None:
+        each = self.goal["persons"]
+
+        def typed(persons: float) -> None:
+            each["k"] = max(2, round(persons))
+            _put(slider, each["k"])
+            _put(number, each["k"])
+
+        with ui.element("div").classes("sh-goal"):
+            _check("Besides, every group has at least so many persons", each)
+            slider = _slider("persons of a group, slider", each["k"], low=2, high=50, step=1, on_change=typed,
+                             unit="persons")  # fmt: skip
+            number = _number("persons of a group, at least", each["k"], low=2, high=1000, on_change=typed, unit="")
+            ui.label("").classes("sh-goal-now")
+
+    def _models_one_by_one(self) -> None:
+        self.words_of_slide: dict[str, Any] = {}
+        with ui.element("div").classes("sh-goals"):
+            for slide in goals.SLIDES:
+                if slide.name in ("h-affiliation", "l-diversity", "t-closeness") and not self.goal["values"]:
+                    continue
+                self._slide(slide)
+            self._floors("models")
+        with layout.row():
+            layout.button("Use these models", self._use_models, kind="primary")
+            ui.label("Each sentence says what the model promises at this threshold.").classes("sh-small")
+
+    def _floors(self, way: str) -> None:
+        """Further models that a policy asked for: they stay unless they are unticked."""
+        for name, each in self.goal["floors"].items():
+            if way in each["ways"]:
+                with ui.element("div").classes("sh-goal sh-goal-wide"):
+                    _check(" ".join(_promises_of(self.app, {name: each["value"]})), each)
+
+    def _slide(self, slide: goals.Slide) -> None:
+        each = self.goal["models"][slide.name]
+
+        def slid(number: float) -> None:
+            each["value"] = goals.text_of(Decimal(str(number)).quantize(Decimal(slide.step)))
+            words.text, value.text = _promise(slide, each["value"]), _shown(slide, each["value"])
+
+        with ui.element("div").classes("sh-goal"):
+            with ui.element("div"):
+                _check(slide.label, each)
+                words = ui.label(_promise(slide, each["value"])).classes("sh-goal-promise")
+            _slider(slide.label, float(each["value"]), low=float(slide.low), high=float(slide.high),
+                    step=float(slide.step), on_change=slid, unit="")  # fmt: skip
+            value = ui.label(_shown(slide, each["value"])).classes("sh-slide-value").props('aria-live="polite"')
+            ui.label("").classes("sh-goal-now")
+
+    def _options(self) -> None:
+        options = self.goal["options"]
+        with ui.element("details").classes("sh-help sh-wide"):
+            _summary("Options: method, what is shown, who may be left out")
+            with ui.element("div").classes("sh-columns sh-options"):
+                _select("How groups are formed", _with(goals.METHODS, options["method"]), options, "method")
+                _select("What is shown of a group", _with(goals.MASKS, options["mask"]), options, "mask")
+                _select("What to keep small", goals.LOSSES, options, "minimise")
+                _whole("Persons that may be left out, at the most", options, "max_suppressed", least=0,
+                       hint="So that the others can be protected. 0: nobody.")  # fmt: skip
+                _whole("Records that a person keeps, at the most", options, "max_records", least=1,
+                       hint="Of persons with more, some are drawn. Empty: all are kept.")  # fmt: skip
+
+    # What it costs
+
+    def _find(self) -> None:
+        targets = goals.targets_of(self.goal)
+        if not targets:
+            self.view.tell("Tick at least one sentence: what shall not happen?", tone="warn")
+            return
+        self.view.hush()
+        if not self.view.save(goal={**self.goal, "point": None, "of": None}):
+            return
+        protection = self.app.project.chosen.protection
+        arguments = {
+            "targets": targets,
+            "minimise": self.goal["options"]["minimise"],
+            "beside": goals.beside_of(self.goal, protection),
+        }
+        self.goal.update(point=None, of=None)
+        self.app.jobs.start("tune", "shoal.web.work:tune", arguments, depends_on="columns", keep_as="frontier",
+                            replace=True)  # fmt: skip
+        self._show_cost()
+        self._show_making()
+
+    def _points(self) -> tuple[list[Plain], int | None, bool]:
+        """The points to draw, the one that is chosen, and whether the search was stopped early."""
+        job = self.app.jobs.latest("tune")
+        if job is not None and (job.is_running or job.state == "cancelled"):
+            points = list(job.partials)
+            return points, self._chosen_of(points, None, None), job.state == "cancelled"
+        result = self.app.project.result("frontier")
+        if result is None or result.is_stale:
+            return [], None, False
+        data = result.data
+        points = data.get("points") or data.get("partials") or []
+        return points, self._chosen_of(points, data.get("chosen"), result.made_at), bool(data.get("is_cancelled"))
+
+    def _chosen_of(self, points: Sequence[Plain], best: int | None, made_at: str | None) -> int | None:
+        numbers = {point["number"] for point in points}
+        if self.goal.get("point") in numbers and self.goal.get("of") in (made_at, None):
+            return int(self.goal["point"])
+        if best is not None:
+            return best
+        meeting = [point for point in points if point["meets"]]
+        return min(meeting, key=lambda point: point["loss"])["number"] if meeting else None
+
+    def _show_cost(self) -> None:
+        self.cost.clear()
+        if self.goal["way"] != "goal":
+            return
+        job = self.app.jobs.latest("tune")
+        points, _, is_stopped = self._points()
+        if job is None and not points:
+            return
+        with (
+            self.cost,
+            layout.card(
+                "What it costs",
+                hint="Each dot is a setting: further left is safer, further down loses less. Those on the line are "
+                "worth choosing. Choose one with the mouse, or with Tab and Enter.",
+            ),
+        ):
+            if job is not None and job.is_running:
+                layout.show_job(job, on_news=lambda _: self._draw(), on_end=self._found)
+            elif job is not None and job.state == "failed":
+                self._show_refusal(str(job.error))
+            if is_stopped:
+                layout.note(f"The search was stopped; {len(points)} settings were tried until then.", tone="info")
+            if points and self._is_other_goal(points):
+                layout.note("The goal was changed since these settings were found. Find the best setting again.",
+                            tone="warn")  # fmt: skip
+            self.drawing = ui.html("", sanitize=False).classes("sh-wide sh-figure")
+            self.drawing.on("click", self._choose, js_handler=CHOOSE_POINT)
+            self.drawing.on("keydown", self._choose, js_handler=CHOOSE_POINT)
+            self.about = ui.element("div").classes("sh-wide sh-stack").props('aria-live="polite"')
+            self._draw()
+
+    def _is_other_goal(self, points: Sequence[Plain]) -> bool:
+        return points[0].get("targets", {}) != goals.targets_of(self.goal)
+
+    def _found(self, job: Job) -> None:
+        self._show_cost()
+        self._show_beside()
+        self._show_making()
+        self.view.refresh_steps()
+
+    def _draw(self) -> None:
+        points, chosen, _ = self._points()
+        if not points:
+            self.drawing.set_content("")
+            return
+        targets = points[0]["targets"]
+        target = next(iter(targets))
+        minimise = self.goal["options"]["minimise"]
+        svg = drawing.frontier_svg(
+            points,
+            target=target,
+            limit=float(Decimal(targets[target])),
+            chosen=chosen,
+            risk_name=goals.risk_name(target),
+            loss_name=goals.LOSSES.get(minimise, minimise),
+            is_share=True,
+        )
+        self.drawing.set_content(svg + _numbers(points, target, minimise, chosen))
+        self.about.clear()
+        with self.about:
+            self._about_point(next((point for point in points if point["number"] == chosen), None))
+
+    def _about_point(self, point: Plain | None) -> None:
+        if point is None:
+            job = self.app.jobs.latest("tune")
+            if job is not None and job.is_running:
+                ui.label("No setting tried so far meets every limit; stricter ones follow.").classes("sh-small")
+            else:
+                layout.note("No setting tried so far meets every limit.", tone="warn")
+            return
+        given = [
+            layout.Fact(share(point["max_gidr"], 1), "highest record risk", "", "good" if point["meets"] else "warn"),
+            *(layout.Fact(share(value, 1), f"highest value risk of ‘{name}’")
+              for name, value in point["max_gsar"].items()),
+            layout.Fact(share(point["ane"], 1), "mean error of what is shown", "of a column’s extent"),
+            layout.Fact(count(point["groups"]), "groups of persons who look alike",
+                        f"{count(point['person_k'])} persons at least"),
+        ]  # fmt: skip
+        ui.label("The chosen setting").classes("sh-label")
+        layout.facts(given)
+        if not point["meets"]:
+            layout.note("This setting is above a limit of the goal. It can be released all the same; the promise is "
+                        "then the weaker one that the policy states.", tone="warn")  # fmt: skip
+
+    def _choose(self, event: Any) -> None:
+        points, _, _ = self._points()
+        number = int(event.args)
+        point = next((each for each in points if each["number"] == number), None)
+        if point is None:
+            return
+        job = self.app.jobs.latest("tune")
+        result = self.app.project.result("frontier")
+        is_over = result is not None and not result.is_stale and (job is None or job.state == "done")
+        self.goal.update(point=number, of=result.made_at if is_over and result is not None else None)
+        if is_over:
+            self._keep(point["policy_models"])
+        self._draw()
+        self._show_making()
+        ui.run_javascript(f"document.querySelector('[data-point=\"{number}\"]')?.focus()")
+
+    def _keep(self, models: Mapping[str, Any]) -> bool:
+        protection = goals.protection_with(self.goal, models, self.app.project.chosen.protection)
+        return self.view.save(goal=dict(self.goal), protection=protection)
+
+    # Methods side by side
+
+    def _show_beside(self) -> None:
+        self.beside.clear()
+        targets = goals.targets_of(self.goal)
+        points, _, _ = self._points()
+        if self.goal["way"] != "goal" or not points or not targets:
+            return
+        with (
+            self.beside,
+            layout.card(
+                "Methods side by side",
+                hint="What each method loses when the first limit of the goal is just met. Lower is better.",
+            ),
+        ):
+            job, result = self.app.jobs.latest("compare"), self.app.project.result("compare")
+            if job is not None and job.is_running:
+                layout.show_job(job, on_news=self._show_rows, on_end=lambda _: self._show_beside())
+                self.rows = ui.element("div").classes("sh-wide")
+                self._show_rows(job)
+                return
+            if job is not None and job.state == "failed":
+                layout.note(str(job.error), tone="bad")
+            kept = result.data if result is not None and not result.is_stale else None
+            self.rows = ui.element("div").classes("sh-wide")
+            if kept is not None:
+                self._draw_rows(kept.get("rows") or kept.get("partials") or [])
+            layout.button("Compare methods" if kept is None else "Compare again", self._compare)
+
+    def _compare(self) -> None:
+        targets = goals.targets_of(self.goal)
+        target, limit = next(iter(targets.items()))
+        by = ["record-risk", "k-anonymity"] if target == "max_gidr" else ["h-affiliation"]
+        arguments = {
+            "target": target,
+            "limit": limit,
+            "by": by,
+            "minimise": self.goal["options"]["minimise"],
+            "beside": goals.beside_of(self.goal, self.app.project.chosen.protection),
+        }
+        self.app.jobs.start("compare", "shoal.web.work:compare", arguments, depends_on="columns", keep_as="compare",
+                            replace=True)  # fmt: skip
+        self._show_beside()
+
+    def _show_rows(self, job: Job) -> None:
+        self._draw_rows(job.partials)
+
+    def _draw_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.rows.clear()
+        if not rows:
+            return
+        least = min((row["loss"] for row in rows if row.get("met")), default=None)
+        lines = []
+        for row in rows:
+            if row.get("met"):
+                mark = "least" if row["loss"] == least else f"+{row['loss'] / least - 1:.0%}" if least else ""
+                lines.append([_method_in_words(row["method"]), _model_in_words(row["model"]), share(row["loss"], 2),
+                              mark, count(row["groups"]), share(row["max_gidr"], 1)])  # fmt: skip
+            else:
+                why = row.get("error", "no threshold meets the limit")
+                lines.append([_method_in_words(row["method"]), _model_in_words(row["model"]), why, "", "", ""])
+        with self.rows:
+            layout.table(
+                ["Method", "Threshold turned", "Loss", "", "Groups", "Highest record risk"],
+                lines,
+                caption="Methods side by side",
+                numeric=["Loss", "", "Groups", "Highest record risk"],
+            )
+
+    # The release
+
+    def _models_chosen(self) -> Plain | None:
+        if self.goal["way"] == "models":
+            kept = self.app.project.chosen.protection.get("models") or {}
+            return dict(kept) if kept == goals.models_of_sliders(self.goal) else None
+        points, chosen, _ = self._points()
+        point = next((each for each in points if each["number"] == chosen), None)
+        return None if point is None or self._is_other_goal(points) else point["policy_models"]
+
+    def _use_models(self) -> None:
+        models = goals.models_of_sliders(self.goal)
+        if not models:
+            self.view.tell("Tick at least one model: what shall every group meet?", tone="warn")
+            return
+        self.view.hush()
+        if self._keep(models):
+            self._show_making()
+
+    def _show_making(self) -> None:
+        self.making.clear()
+        job = self.app.jobs.latest("protect")
+        tuning = self.app.jobs.latest("tune")
+        models = self._models_chosen()
+        if models is None or (self.goal["way"] == "goal" and tuning is not None and tuning.is_running):
+            return
+        with (
+            self.making,
+            layout.card(
+                "Make the release",
+                hint="Groups are formed, masked, and counted again from what would be published. Where a promise is "
+                "not kept nothing is written.",
+            ),
+        ):
+            self._promises(models)
+            if job is not None and job.is_running:
+                layout.show_job(job, on_end=self._made)
+                return
+            result = self.app.project.result("release")
+            is_made = result is not None and not result.is_stale
+            is_same = is_made and self._is_kept(models)
+            if job is not None and job.state == "failed" and not is_same:
+                self._show_refusal(str(job.error))
+            elif job is not None and job.state == "cancelled":
+                layout.note("The release was stopped; nothing was written.", tone="info")
+            with layout.row():
+                layout.button("Make the release" if not is_same else "Make it again", lambda: self._make(models),
+                              kind="plain" if is_same else "primary")  # fmt: skip
+                if is_same:
+                    layout.button("See the release", lambda: ui.navigate.to("/release"), kind="primary")
+
+    def _is_kept(self, models: Mapping[str, Any]) -> bool:
+        kept = self.app.project.chosen.protection
+        return goals.is_same_protection(kept, goals.protection_with(self.goal, models, kept))
+
+    def _promises(self, models: Mapping[str, Any]) -> None:
+        try:
+            sentences = [el("li", sentence) for sentence in _promises_of(self.app, models)]
+        except ShoalError as error:
+            layout.note(str(error), tone="bad")
+            return
+        method, mask = self.goal["options"]["method"], self.goal["options"]["mask"]
+        how = f"Method: {goals.METHODS.get(method, method)}. Shown: {goals.MASKS.get(mask, mask)}."
+        _html([el("p", "The promises:", class_="sh-label"), el("ul", sentences, class_="sh-promises"),
+               el("p", how, class_="sh-small")])  # fmt: skip
+
+    def _make(self, models: Mapping[str, Any]) -> None:
+        self.view.hush()
+        if not self._is_kept(models) or self.goal["way"] == "goal":
+            if self.goal["way"] == "goal":
+                _, chosen, _ = self._points()
+                result = self.app.project.result("frontier")
+                self.goal.update(point=chosen, of=result.made_at if result is not None else None)
+            if not self._keep(models):
+                return
+        self.app.jobs.start("protect", "shoal.web.work:protect", depends_on="protect", keep_as="release")
+        self._show_making()
+
+    def _made(self, job: Job) -> None:
+        self.view.refresh_steps()
+        if job.state == "done":
+            ui.navigate.to("/release")
+            return
+        self._show_making()
+
+    def _show_refusal(self, words: str) -> None:
+        with layout.note(f"No release was made, and nothing was written.\n{words}", tone="bad"):
+            hints = [el("li", typeset(hint)) for hint in goals.to_relax(self.goal, self.told)]
+            _html([el("p", "What you can relax:", class_="sh-label"), el("ul", hints)])
+
+
+# --- small parts ---------------------------------------------------------------------------------------------------
+
+
+def _promises_of(app: App, models: Mapping[str, Any]) -> list[str]:
+    """What models promise, a sentence each."""
+    from shoal.policy import Policy
+    from shoal.policy.explain import explain_model
+
+    document = {**app.project.document(), "models": dict(models)}
+    return [typeset(explain_model(model)) for model in Policy.from_document(document).models]
+
+
+def _now(now: float | None, lowest: Decimal | None) -> str:
+    told = f"now {share(now, 1)}" if now is not None else ""
+    if lowest is None:
+        return told
+    return f"{told}; lowest possible {share(float(lowest), 1)}"
+
+
+def _promise(slide: goals.Slide, value: str) -> str:
+    from shoal.policy.explain import explain_model
+    from shoal.policy.load import make_model
+
+    number: Any = int(Decimal(value)) if Decimal(slide.step) == 1 else value
+    return typeset(explain_model(make_model(slide.name, number)))
+
+
+def _shown(slide: goals.Slide, value: str) -> str:
+    return f"{goals.to_percent(value):.4g} %" if slide.is_share else f"{Decimal(value):f}"
+
+
+def _numbers(points: Sequence[Plain], target: str, minimise: str, chosen: int | None) -> str:
+    from shoal.reporting.page import table
+
+    rows: list[list[Content]] = []
+    for point in drawing.frontier_of(points, target):
+        mark = "chosen" if point["number"] == chosen else "meets the goal" if point["meets"] else ""
+        rows.append([drawing.setting_in_words(point), share(point["reached"][target], 1), share(point["loss"], 2),
+                     count(point["groups"]), mark])  # fmt: skip
+    made = table(["Setting", "Risk", "Loss", "Groups", ""], rows, numeric=(1, 2, 3), caption="Settings on the line")
+    return el("details", el("summary", "The numbers of this chart"), made, class_="numbers")
+
+
+def _method_in_words(method: str) -> str:
+    if method == "balance-tree:cut=median":
+        return "Balance tree, cut at the median (Kartal and Li)"
+    return goals.METHODS.get(method, method).removesuffix(" (proposed)")
+
+
+def _model_in_words(model: str) -> str:
+    words = {"record-risk": "record risk", "k-anonymity": "records in a group (k)", "h-affiliation": "value risk"}
+    return words.get(model, model)
+
+
+def _summary(words: str) -> None:
+    with ui.element("summary"):
+        ui.label(words).classes("sh-inline")
+
+
+def _check(words: str, each: Plain) -> None:
+    """A box to tick, with its sentence."""
+    with ui.element("label").classes("sh-ticked"):
+        box = ui.element("input").props("type=checkbox").classes("sh-check")
+        if each["on"]:
+            box.props["checked"] = True
+        box.on("change", lambda event: each.update(on=bool(event.args)),
+               js_handler="(event) => emit(event.target.checked)")  # fmt: skip
+        ui.label(words).classes("sh-inline")
+
+
+def _slider(
+    name: str, value: float, *, low: float, high: float, step: float, on_change: Callable[[float], None], unit: str
+) -> Any:
+    """A slider that keys move too; the page is told when it is let go."""
+    made = ui.element("input").props(f"type=range min={low} max={high} step={step}").classes("sh-slider")
+    made.props["aria-label"] = name
+    made.props[".value"] = value  # as a property, and only when it changes: else each drawing would reset it
+    if unit:
+        made.props["aria-valuetext"] = f"{value:g} {unit}"
+    return made.on("change", lambda event: on_change(float(event.args)), js_handler=EMIT_VALUE)
+
+
+def _number(
+    name: str, value: float, *, low: float, high: float, on_change: Callable[[float], None], unit: str
+) -> Any:  # fmt: skip
+    """A field for a number; what is no number, or out of its range, is put back."""
+
+    def typed(text: str) -> None:
+        try:
+            number = float(text)
+        except ValueError:
+            number = low - 1
+        if low <= number <= high:
+            shown["value"] = number
+            on_change(number)
+        else:
+            ui.run_javascript(f"document.getElementById('c{made.id}').value = '{shown['value']:g}'")
+
+    with ui.element("div").classes("sh-percent"):
+        made = ui.element("input").props(f"type=number min={low} max={high} step=any").classes("sh-input")
+        made.props["aria-label"] = name
+        made.props[".value"] = f"{value:g}"
+        if unit:
+            ui.label(unit).props("aria-hidden=true")
+    shown = {"value": value}
+    return made.on("change", lambda event: typed(str(event.args)), js_handler=EMIT_VALUE)
+
+
+def _put(made: Any, value: float | None) -> None:
+    made.props[".value"] = "" if value is None else f"{value:g}"
+    if "aria-valuetext" in made.props and value is not None:
+        unit = str(made.props["aria-valuetext"]).partition(" ")[2]
+        made.props["aria-valuetext"] = f"{value:g} {unit}"
+    made.update()
+
+
+def _with(choices: Mapping[str, str], name: str) -> dict[str, str]:
+    """The choices, and the one that a policy file made."""
+    return {**choices, **({} if name in choices else {name: name})}
+
+
+def _select(label: str, choices: Mapping[str, str], options: Plain, key: str) -> None:
+    layout.select(label, choices, options[key], lambda value: options.update({key: value}))
+
+
+def _whole(label: str, options: Plain, key: str, *, least: int, hint: str) -> None:
+    def typed(text: str) -> None:
+        is_number = text.strip().isdigit() and int(text) >= least
+        options[key] = int(text) if is_number else (0 if least == 0 else None)
+
+    layout.text_input(label, "" if options[key] is None else str(options[key]), typed, kind="number", hint=hint)
+
+
+def _html(content: Content, *, classes: str = "") -> None:
+    ui.html(joined(content), sanitize=False).classes(f"sh-wide {classes}")

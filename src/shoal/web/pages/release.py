@@ -1,0 +1,375 @@
+"""The page Release: before and after, what may leave and what stays, groups, attacks, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Response
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
+from nicegui import run as background
+from nicegui import ui
+
+from shoal.errors import InputError, ShoalError
+from shoal.reporting import words
+from shoal.reporting.markup import Content, el, joined
+from shoal.reporting.numbers import count, share
+from shoal.reporting.sections.attacked import attacked
+from shoal.reporting.sections.cost import cost
+from shoal.reporting.sections.risk import risk
+from shoal.web import facts as counted_facts
+from shoal.web import layout, work
+from shoal.web.app import App
+from shoal.web.jobs import Job
+from shoal.web.pages.risk import can_go_on
+from shoal.web.safety import refusal_page
+
+Numbers = Mapping[str, Any]
+LEAD = "What was promised, what it cost, what may be handed out, and what stays with you."
+NO_SUCH = "There is no such release"
+PAGES = {"report.html": "steward/report.html", "summary.html": "summary.html"}
+SORT = """(event) => {
+    const button = event.target.closest("button[data-sort]");
+    if (button) emit(button.dataset.sort);
+}"""
+
+
+# --- files that go to the browser ----------------------------------------------------------------------------------
+
+
+def routes(app: App, api: FastAPI) -> None:
+    """The addresses of what is handed out, of what stays, of the report and of the policy."""
+
+    @api.get("/runs/{name}/leaving.zip")
+    def leaving(name: str) -> Response:
+        answer = _zip(app, name, leaving=True)
+        if isinstance(answer, FileResponse):
+            app.project.put_result("handed-out", {"run": name}, depends_on="protect")
+        return answer
+
+    @api.get("/runs/{name}/steward.zip")
+    def staying(name: str) -> Response:
+        return _zip(app, name, leaving=False)
+
+    @api.get("/runs/{name}/{page}")
+    def page(name: str, page: str) -> Response:
+        try:
+            return FileResponse(app.project.file_of_run(name, PAGES.get(page, "")), media_type="text/html")
+        except InputError as error:
+            return HTMLResponse(refusal_page(NO_SUCH, str(error)), status_code=404)
+
+    @api.get("/policy.toml")
+    def policy() -> Response:
+        text = app.project.policy_text()
+        if text is None:
+            told = "The policy can be written when every column has a role."
+            return HTMLResponse(refusal_page("There is no policy yet", told), status_code=404)
+        name = {"Content-Disposition": 'attachment; filename="policy.toml"'}
+        return PlainTextResponse(text, media_type="application/toml", headers=name)
+
+
+def _zip(app: App, name: str, *, leaving: bool) -> Response:
+    """A zip of the present release; one whose choices were changed since is not handed out."""
+    try:
+        result = app.project.result("release")
+        if result is None or result.data.get("run") != name:
+            raise InputError("It is not the present release of this project.")
+        if result.is_stale and leaving:
+            raise InputError("Choices were changed since it was made. Make the release again, then hand it out.")
+        made = work.zip_of_run(app.project, name, leaving=leaving)
+    except ShoalError as error:
+        return HTMLResponse(refusal_page("Nothing is handed out", str(error)), status_code=409)
+    return FileResponse(made, media_type="application/zip", filename="release.zip" if leaving else "steward.zip")
+
+
+# --- the page ------------------------------------------------------------------------------------------------------
+
+
+def build(app: App) -> None:
+    """Draw the page."""
+    with layout.page(app, "release", title="Release", lead=LEAD) as view:
+        if not can_go_on(app):
+            return
+        result = app.project.result("release")
+        job = app.jobs.latest("protect")
+        if job is not None and job.is_running:
+            with layout.card("The release is being made"):
+                layout.show_job(job, on_end=lambda _: ui.navigate.reload())
+            return
+        if result is None or (job is not None and job.state == "failed" and result.is_stale):
+            _nothing_yet(job)
+            return
+        _show(app, view, result)
+
+
+def _nothing_yet(job: Job | None) -> None:
+    if job is not None and job.state == "failed":
+        told = f"No release was made, so there is nothing to hand out.\n{job.error}"
+        with layout.note(told, tone="bad"):
+            layout.button("See what can be relaxed", lambda: ui.navigate.to("/protect"), kind="primary")
+        return
+    with layout.note("There is no release yet. Say what may happen at the most, and make one.", tone="info"):
+        layout.button("Go to Protect", lambda: ui.navigate.to("/protect"), kind="primary")
+
+
+def _show(app: App, view: layout.View, result: Any) -> None:
+    told, name = result.data, result.data["run"]
+    numbers = work.numbers_of_run(app.project, name)
+    holds = bool(told["verdict"]["holds"]) and work.holds(app.project, name)
+    _verdict(numbers, holds, result.is_stale)
+    _key_figures(numbers)
+    if holds and not result.is_stale:
+        _hand_out(app, view, name)
+    parts = {
+        "Before and after": lambda: _before_and_after(app, told),
+        "Risk": lambda: _risk(numbers),
+        "What it cost": lambda: _cost(numbers),
+        "Groups": lambda: _groups(app, name),
+        "Attacks": lambda: _attacks(app, numbers, name),
+        "Policy and command": lambda: _repeat(app, told),
+    }
+    with ui.tabs().props("no-caps align=left inline-label").classes("sh-tabs") as tabs:
+        made = {title: ui.tab(title) for title in parts}
+    with ui.tab_panels(tabs, value=made["Before and after"], animated=False).props("keep-alive").classes("sh-panels"):
+        for title, show in parts.items():
+            with ui.tab_panel(made[title]):
+                show()
+
+
+def _verdict(numbers: Numbers, holds: bool, is_stale: bool) -> None:
+    layout.note(f"{words.verdict_in_words(numbers)}\n{words.how_counted(numbers)}", tone="good" if holds else "bad")
+    if is_stale:
+        with layout.note("Choices were changed since this release was made. It is shown below, but nothing is offered "
+                         "for download until it is made again.", tone="warn"):  # fmt: skip
+            layout.button("Make it again", lambda: ui.navigate.to("/protect"))
+    for sentence in words.to_look_at(numbers):
+        layout.note(words.typeset(sentence), tone="info")
+
+
+def _key_figures(numbers: Numbers) -> None:
+    before = numbers.get("before") or {}
+    given = [
+        layout.Fact(share(numbers["max_gidr"], 1), "highest record risk", f"before: {share(before.get('max_gidr'), 1)}",
+                    "good"),
+        *(layout.Fact(share(value, 1), f"highest value risk of ‘{name}’",
+                      f"before: {share(before.get('max_gsar', {}).get(name), 1)}")
+          for name, value in numbers["max_gsar"].items()),
+        layout.Fact(count(numbers["unique_persons"]), "persons alone", f"before: {count(before.get('unique_persons'))}",
+                    "good" if not numbers["unique_persons"] else "bad"),
+        layout.Fact(count(numbers["person_k"]), "persons look alike, at least",
+                    f"in {count(numbers['groups'])} groups"),
+        layout.Fact(share(numbers.get("ane"), 1), "mean error of what is shown", "of a column’s extent"),
+    ]  # fmt: skip
+    layout.facts(given)
+
+
+def _hand_out(app: App, view: layout.View, name: str) -> None:
+    with ui.element("div").classes("sh-two sh-two-apart"):
+        with layout.card(
+            "May be handed out", hint="The protected table, what its columns mean, and what was promised."
+        ):
+            _files(work.files_of_run(app.project, name, leaving=True))
+            _html(
+                el("p", el("a", "Download what may leave (zip)", href=f"/runs/{name}/leaving.zip", download=True,
+                           class_="sh-download sh-download-primary"),
+                   el("a", "Look at the summary", href=f"/runs/{name}/summary.html", target="_blank",
+                      class_="sh-download"), class_="sh-row")
+            )  # fmt: skip
+        with layout.card("Stays with you", hint="The report for the review board, the policy, and who is in which "
+                                                "group. Never hand these out.") as card:  # fmt: skip
+            card.classes("sh-card-stays")
+            _files(work.files_of_run(app.project, name, leaving=False))
+            _html(
+                el("p", el("a", "Open the report", href=f"/runs/{name}/report.html", target="_blank",
+                           class_="sh-download"),
+                   el("a", "Download for the steward (zip)", href=f"/runs/{name}/steward.zip", download=True,
+                      class_="sh-download"), class_="sh-row")
+            )  # fmt: skip
+
+
+def _files(files: list[Path]) -> None:
+    items = [
+        el("li", el("span", file.name), el("span", _size(file.stat().st_size), class_="sh-small")) for file in files
+    ]
+    _html(el("ul", items, class_="sh-list sh-files"))
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e5 else f"{max(n_bytes / 1e3, 0.1):.1f} kB"
+
+
+def _before_and_after(app: App, told: Numbers) -> None:
+    hint = (
+        "Some records as they were, and some as they are published. Records are in another order, and persons have new "
+        "names."
+    )
+    with layout.card("Before and after", hint=hint), ui.element("div").classes("sh-two"):
+        with ui.element("div"):
+            _html(el("h3", "Before"))
+            try:
+                shown = counted_facts.preview(app.project.table().head(counted_facts.MOST_SHOWN).collect())
+                _preview(shown.columns, shown.records, "Records as they were")
+            except ShoalError as error:
+                layout.note(str(error), tone="info")
+        with ui.element("div"):
+            _html(el("h3", "Published"))
+            _preview(told["published"]["columns"], told["published"]["records"], "Records as they are published")
+
+
+def _risk(numbers: Numbers) -> None:
+    with layout.card("Risk before and after"):
+        _html(risk(numbers), classes="sh-report sh-report-risk")
+
+
+def _cost(numbers: Numbers) -> None:
+    with layout.card("What it cost"):
+        _html([el("p", sentence, class_="sh-say") for sentence in words.about_cost(numbers)])
+        _html(cost(numbers), classes="sh-report")
+
+
+def _preview(columns: Any, records: Any, caption: str) -> None:
+    made = layout.table_html(columns, records[: counted_facts.MOST_SHOWN], caption=caption)
+    ui.html(made, sanitize=False).classes("sh-wide sh-preview sh-short")
+
+
+# --- groups --------------------------------------------------------------------------------------------------------
+
+
+def _groups(app: App, name: str) -> None:
+    state: dict[str, Any] = {"by": counted_facts.RECORD_RISK, "down": True, "first": 0}
+    with layout.card(
+        "Groups",
+        hint="Persons of a group look alike in the release. This view is for you alone: sort by size or risk.",
+    ):
+        place = ui.html("", sanitize=False).classes("sh-wide sh-groups")
+        place.on("click", lambda event: sort(event.args), js_handler=SORT)
+        with layout.row():
+            back = layout.button("← Previous", lambda: turn(-1))
+            on = layout.button("Next →", lambda: turn(1))
+            where = ui.label("").classes("sh-small").props('role="status"')
+        loaded: dict[str, Any] = {}
+
+        def sort(by: str) -> None:
+            state.update(by=by, down=not state["down"] if state["by"] == by else True, first=0)
+            draw()
+
+        def turn(pages: int) -> None:
+            state["first"] = max(0, state["first"] + pages * counted_facts.MOST_SHOWN)
+            draw()
+
+        def draw() -> None:
+            groups = loaded["groups"]
+            if not groups.width:
+                place.set_content("<p>This release shows no groups.</p>")
+                return
+            page = counted_facts.page_of_groups(
+                groups, by=state["by"], descending=state["down"], first=state["first"]
+            )  # fmt: skip
+            place.set_content(_table_of_groups(page, state["by"], state["down"]))
+            last = min(page.first + len(page.rows), page.n_groups)
+            where.text = f"{count(page.first + 1)} to {count(last)} of {count(page.n_groups)} groups"
+            back.set_enabled(page.first > 0)
+            on.set_enabled(last < page.n_groups)
+
+        async def load() -> None:
+            loaded["groups"] = await background.io_bound(work.groups_of_run, app.project, name)
+            draw()
+
+        ui.timer(0.05, load, once=True)
+
+
+def _table_of_groups(page: counted_facts.PageOfGroups, by: str, down: bool) -> str:
+    shown = [name for name in page.columns if name != "group"]
+    heads = []
+    for name in shown:
+        is_number = not name.startswith("shown: ")
+        sorting = None if name != by else "descending" if down else "ascending"
+        arrow = "" if name != by else " ↓" if down else " ↑"
+        label = name.removeprefix("shown: ")
+        inside: Content = (
+            el("button", f"{label}{arrow}", type="button", data_sort=name, class_="sh-sort") if is_number else label
+        )
+        heads.append(el("th", inside, scope="col", aria_sort=sorting, class_="sh-number" if is_number else None))
+    rows = []
+    for row in page.rows:
+        cells = dict(zip(page.columns, row, strict=True))
+        rows.append(
+            el("tr", [el("td", _in_cell(name, cells[name]), class_=None if name.startswith("shown: ") else "sh-number")
+                      for name in shown])
+        )  # fmt: skip
+    made = el("table", el("caption", "Groups of the release", class_="sh-unseen"), el("thead", el("tr", heads)),
+              el("tbody", rows), class_="sh-table")  # fmt: skip
+    return el("div", made, class_="sh-scroll", role="region", aria_label="Groups of the release", tabindex="0")
+
+
+def _in_cell(name: str, value: Any) -> str:
+    if name in (counted_facts.PERSONS, counted_facts.RECORDS):
+        return count(value)
+    if name.startswith("shown: "):
+        return "missing" if value is None else str(value)
+    return share(value, 1)
+
+
+# --- attacks, policy -----------------------------------------------------------------------------------------------
+
+
+def _attacks(app: App, numbers: Numbers, name: str) -> None:
+    with layout.card(
+        "Attacks that were tried", hint="Each beside blind guessing: what somebody would get right without the release."
+    ):
+        _html(attacked(numbers), classes="sh-report")
+    if not numbers["max_gsar"]:
+        return
+    with layout.card(
+        "A stronger adversary",
+        hint="Somebody who knows more values that a person does not have. Takes longer the more are excluded.",
+    ):
+        place = ui.element("div").classes("sh-wide sh-stack")
+        state = {"exclude": "3"}
+
+        def start() -> None:
+            app.jobs.start("attack", "shoal.web.work:attack", {"run": name, "exclude": int(state["exclude"])},
+                           depends_on="protect", keep_as="attack", replace=True)  # fmt: skip
+            show()
+
+        def show() -> None:
+            place.clear()
+            job, kept = app.jobs.latest("attack"), app.project.result("attack")
+            with place:
+                if job is not None and job.is_running:
+                    layout.show_job(job, on_end=lambda _: show())
+                    return
+                if job is not None and job.state == "failed":
+                    layout.note(str(job.error), tone="bad")
+                if kept is not None and kept.data.get("run") == name:
+                    _exposed(kept.data)
+                with layout.row() as line:
+                    line.classes("sh-row-end")
+                    layout.select("Values that are excluded, up to", {str(n): str(n) for n in range(1, 6)},
+                                  state["exclude"], lambda value: state.update(exclude=value))  # fmt: skip
+                    layout.button("Try this attack", start)
+
+        show()
+
+
+def _exposed(found: Numbers) -> None:
+    layout.table(
+        ["Values excluded, up to", "Persons of whom a value is then known", "Share", "Blind guessing"],
+        [[str(row["e"]), f"{'' if row['is_exact'] else 'at least '}{count(row['exposed_persons'])}",
+          share(row["share"]), share(row["blind"])] for row in found["rows"]],
+        caption="Persons exposed by excluding values",
+        numeric=["Persons of whom a value is then known", "Share", "Blind guessing"],
+    )  # fmt: skip
+
+
+def _repeat(app: App, told: Numbers) -> None:
+    with layout.card("How to repeat it", hint="The policy is the one file that the command line reads. Run the command "
+                                              "in the project’s folder."):  # fmt: skip
+        _html(el("pre", work.command_of(app.project), class_="sh-code", tabindex="0"))
+        _html(el("pre", told["policy_text"], class_="sh-code", tabindex="0"))
+        _html(el("p", el("a", "Download the policy", href="/policy.toml", download=True, class_="sh-download")))
+
+
+def _html(content: Content, *, classes: str = "") -> None:
+    ui.html(joined(content), sanitize=False).classes(f"sh-wide {classes}")

@@ -1,0 +1,590 @@
+"""A project: everything that a steward chose and everything that was made of it, in one private folder.
+
+The folder (mode 0700) holds
+
+    project.json       what was chosen, with a version number
+    policy.toml        the same choices as THE policy that `shoal protect --policy` reads; absent while roles lack
+    sources/           the files that were uploaded or picked
+    hierarchies/       hierarchy files that the policy names
+    results/NAME.json  what was computed (assessment, frontier, ...) and which choices it was computed from
+    runs/ID/           releases
+    cache/             the table as one Parquet file, for quick looks; may be deleted at any time
+
+How pages use it (`project` is one object for the whole server; every tab sees the same one):
+
+    chosen = project.chosen                       # an immutable Chosen, with its version
+    project.update(seen=chosen.version, protection={**chosen.protection, "models": {"record-risk": "0.1"}})
+
+`update` saves at once (beside, then renamed) and returns the new Chosen. Where another tab has saved since the version
+that was seen, it raises `ChangedMeanwhile` and changes nothing: show its message and reload. `project.chosen.version`
+grows with every change of choices (not with results), so a page can ask now and then whether it is still up to date.
+
+    project.policy()                              # shoal.policy.Policy; PolicyError/SchemaError says what is missing
+    project.faults()                              # the same as a list of sentences; empty where a policy can be made
+    project.table()                               # the table as a polars LazyFrame; InputError where nothing was read
+    project.put_result("assess", data, depends_on="columns")
+    result = project.result("assess")             # Result or None; result.data, result.is_stale, result.made_at
+    project.states()                              # {"data": "done", "columns": "stale", ...}: done, stale or open
+    project.new_run()                             # a new folder runs/ID, and its ID is the name
+    project.file_of_run(run, "release.csv")       # checked: never outside of the run's folder
+
+A step's fingerprint covers its own choices and those of the steps before it:
+
+    data     sources, how they are read, join, rename
+    columns  + roles, kinds, hierarchies, missing, time_as
+    protect  + protection (models, method, mask, budget, knowledge, seed as a policy document has them)
+
+A result is stale where the fingerprint of the step it depends on has changed. `RESULT_OF_STEP` says which result
+makes a step done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import InputError, OutputError, ShoalError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.policy import Policy
+    from shoal.reading import CsvOptions, Join, Reading
+
+STEPS = ("data", "columns", "risk", "protect", "release")
+RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "release": "handed-out"}
+"""The result that makes a step done; the step `columns` is done when a policy can be made."""
+
+ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped")
+KINDS = ("auto", "number", "nominal", "ordered", "date")
+PROTECTION_KEYS = ("models", "method", "mask", "budget", "knowledge", "seed")
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+
+
+class ChangedMeanwhile(ShoalError):  # noqa: N818 - it says what happened
+    """The project was changed elsewhere, in another tab, since the version that this page shows."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file in `sources/`: its name there, its size, and the hash that tells whether its content changed."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """The role of a column ("" while none was given), and for a quasi-identifier its kind, order and hierarchy.
+
+    `hierarchy` is as in a policy document: `{"file": "hierarchies/zip.csv"}`, `{"prefixes": [3, 1]}` (or True),
+    `{"intervals": {"low": 0, "width": 5, "high": 99, "factor": 2}}`, `{"icd": True}` or `{"rows": [[...], ...]}`.
+    """
+
+    name: str
+    role: str = ""
+    kind: str = "auto"
+    order: tuple[str, ...] | None = None
+    hierarchy: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Everything that the steward chose, immutable; `version` grows with each change."""
+
+    version: int = 0
+    title: str = ""
+    # data
+    sources: tuple[SourceFile, ...] = ()
+    """Files of records, put under one another."""
+    person_file: SourceFile | None = None
+    """A file with one record a person, to be joined to the records."""
+    join_on: Mapping[str, str] = field(default_factory=dict)
+    """The key: its names in the person file by its names in the records."""
+    rename: tuple[Mapping[str, str], ...] = ()
+    csv: Mapping[str, Any] = field(default_factory=dict)
+    """delimiter, encoding, quote, decimal, missing: so far as they differ from what is found or usual."""
+    # columns
+    columns: tuple[ColumnChoice, ...] = ()
+    missing: str = "value"
+    time_as: str = "sequence"
+    is_policy_given: bool = False
+    """Whether the roles come from a policy file: a column that it does not name is then left to the steward."""
+    # protect
+    protection: Mapping[str, Any] = field(default_factory=dict)
+    """models, method, mask, budget, knowledge and seed, as tables of a policy document; decimals as texts ("0.1")."""
+    goal: Mapping[str, Any] = field(default_factory=dict)
+    """How the steward came to the protection, for the page to show again; not part of the policy."""
+
+    def rename_for(self, sources: Sequence[SourceFile]) -> tuple[Mapping[str, str], ...]:
+        """The names of columns that were matched, for other files of records: those of files that stay."""
+        if len(self.rename) != len(self.sources):
+            return ()
+        of_file = {source.name: names for source, names in zip(self.sources, self.rename, strict=True)}
+        return tuple(of_file.get(source.name, {}) for source in sources)
+
+    def names(self, role: str) -> tuple[str, ...]:
+        """The columns of a role, in the order of the table."""
+        return tuple(column.name for column in self.columns if column.role == role)
+
+    def column(self, name: str) -> ColumnChoice:
+        """The choice for a column."""
+        return next(column for column in self.columns if column.name == name)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Something that was computed from choices, and whether those choices still hold."""
+
+    name: str
+    data: dict[str, Any]
+    made_at: str
+    depends_on: str
+    is_stale: bool
+
+
+class Project:
+    """See the module's docstring. Made by `Project.open(folder)`, which makes the folder where it is absent."""
+
+    def __init__(self, folder: Path, chosen: Chosen) -> None:
+        self.folder = folder
+        self._chosen = chosen
+        self._lock = threading.RLock()
+
+    # The folder
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Project:
+        """The project in a folder; a new one where the folder is absent or empty.
+
+        Raises
+        ------
+        InputError
+            The folder holds other things, or its `project.json` cannot be read.
+        """
+        folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"'{folder.name}' is a file. Name a folder for the project.")
+        file = folder / "project.json"
+        if folder.is_dir() and not file.is_file() and any(folder.iterdir()):
+            raise InputError(
+                f"The folder '{folder.name}' is not empty and holds no project. Name another folder, or an empty one."
+            )
+        is_new = not file.is_file()
+        for part in ("", "sources", "hierarchies", "results", "runs", "cache"):
+            (folder / part).mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if is_new:
+            os.chmod(folder, PRIVATE_FOLDER)
+            project = cls(folder, Chosen())
+            project._save()
+            return project
+        refuse_open_folder(folder)
+        document = _read_json(file)
+        project = cls(folder, _chosen_of(document.get("chosen", {})))
+        project._take_changed_policy(document.get("policy_sha256"))
+        return project
+
+    @classmethod
+    def snapshot(cls, folder: str | Path) -> Project:
+        """The choices as they stand in a folder now, for the other process: to be read, not to be saved."""
+        folder = Path(folder)
+        return cls(folder, _chosen_of(_read_json(folder / "project.json").get("chosen", {})))
+
+    @property
+    def chosen(self) -> Chosen:
+        """Everything that was chosen so far."""
+        return self._chosen
+
+    def update(self, *, seen: int, **changes: Any) -> Chosen:
+        """Change choices and save them; `seen` is the version that the change was made from.
+
+        Raises
+        ------
+        ChangedMeanwhile
+            Another tab has saved since; nothing was changed.
+        """
+        with self._lock:
+            if seen != self._chosen.version:
+                raise ChangedMeanwhile(
+                    "This project was changed in another tab or window. Nothing of this page was saved. Load the page "
+                    "again to see what it is now."
+                )
+            before = self._chosen
+            self._chosen = replace(before, **changes, version=before.version + 1)
+            try:
+                self._save()
+            except OSError as error:
+                self._chosen = before
+                raise OutputError(f"The project cannot be saved: {error.strerror}.") from None
+            return self._chosen
+
+    def _save(self) -> None:
+        text = self.policy_text()
+        file = self.folder / "policy.toml"
+        if text is None:
+            file.unlink(missing_ok=True)
+        else:
+            write_beside(file, text.encode())
+        document = {"format": 1, "chosen": asdict(self._chosen), "policy_sha256": _sha256(text)}
+        write_beside(self.folder / "project.json", json.dumps(document, indent=1, default=str).encode())
+
+    def _take_changed_policy(self, saved: str | None) -> None:
+        """Where someone edited policy.toml since it was saved, what it says now holds."""
+        file = self.folder / "policy.toml"
+        if file.is_file() and _sha256(file.read_text(encoding="utf-8")) != saved:
+            from shoal.policy import Policy
+
+            self.adopt(Policy.load(file), self.folder)
+
+    # The policy
+
+    def document(self) -> dict[str, Any]:
+        """The choices as a policy document; it may have faults while columns lack roles."""
+        chosen = self._chosen
+        columns: dict[str, Any] = {
+            "quasi": [_quasi_document(column) for column in chosen.columns if column.role == "quasi"],
+            **{role: list(chosen.names(role)) for role in ("sensitive", "kept", "dropped")},
+            **{role: chosen.names(role)[0] for role in ("person", "time") if chosen.names(role)},
+            "missing": chosen.missing,
+            "time_as": chosen.time_as,
+        }
+        source: dict[str, Any] = {key: value for key, value in chosen.csv.items() if value is not None}
+        if any(chosen.rename):
+            source["rename"] = [dict(names) for names in chosen.rename]
+        if chosen.person_file is not None and chosen.join_on:
+            source["join"] = {"person_file": f"sources/{chosen.person_file.name}", "on": dict(chosen.join_on)}
+        protection = {key: value for key, value in chosen.protection.items() if value not in (None, {})}
+        return {"columns": columns, **({"source": source} if source else {}), **protection}
+
+    def faults(self) -> list[str]:
+        """What is missing before a policy can be made of the choices, in sentences."""
+        chosen = self._chosen
+        if not chosen.columns:
+            return ["Choose the files on the page Data first."]
+        faults = []
+        without = [column.name for column in chosen.columns if not column.role]
+        if without:
+            verb = "column has" if len(without) == 1 else "columns have"
+            faults.append(
+                f"{len(without)} {verb} no role: {', '.join(without)}. Say for each what it is; if it shall not be "
+                "published, drop it."
+            )
+        for role, what in (("person", "name the person"), ("time", "hold the time")):
+            if len(chosen.names(role)) > 1:
+                named = ", ".join(chosen.names(role))
+                faults.append(f"Only one column can {what}, but these are chosen: {named}.")
+        if not chosen.names("quasi"):
+            faults.append("No column is chosen as known to others. At least one is needed: what others may know.")
+        return faults
+
+    def problem(self) -> str | None:
+        """Why no policy can be made of the choices, in words; None where one can."""
+        try:
+            self.policy()
+        except ShoalError as error:
+            return str(error)
+        return None
+
+    def policy(self) -> Policy:
+        """The policy of the choices; a PolicyError says what is missing."""
+        from shoal.errors import PolicyError
+        from shoal.policy import Policy
+
+        if faults := self.faults():
+            raise PolicyError("\n".join(faults))
+        return Policy.from_document(self.document(), name="The policy of this project")
+
+    def policy_text(self) -> str | None:
+        """The policy as the TOML file that the command line reads, or None while none can be made."""
+        try:
+            return self.policy().to_toml()
+        except ShoalError:
+            return None
+
+    def adopt(self, policy: Policy, folder: str | Path) -> Chosen:
+        """Take over a policy file: its roles, kinds, hierarchies (copied into the project) and protection."""
+        document = policy.moved(folder, self.folder).to_document()
+        for file in policy.files(folder):
+            if file.resolve().parent != (self.folder / "hierarchies").resolve():
+                shutil.copyfile(file, self.folder / "hierarchies" / safe_name(file.name))
+        columns = {choice.name: choice for choice in _columns_of(policy)}
+        source = {key: value for key, value in document.get("source", {}).items() if key not in ("rename", "join")}
+        known = [columns.pop(column.name, column) for column in self._chosen.columns]
+        return self.update(
+            seen=self._chosen.version,
+            columns=(*known, *columns.values()) if not self._chosen.columns else tuple(known),
+            missing=policy.columns.missing,
+            time_as=policy.columns.time_as,
+            is_policy_given=True,
+            csv={**self._chosen.csv, **source},
+            protection=json.loads(json.dumps({key: document[key] for key in PROTECTION_KEYS if key in document},
+                                             default=str)),
+        )  # fmt: skip
+
+    # The table
+
+    def csv_options(self) -> CsvOptions:
+        """How the CSV files are written."""
+        from shoal.reading import CsvOptions
+
+        given = {key: value for key, value in self._chosen.csv.items() if value is not None}
+        if "missing" in given:
+            given["missing"] = tuple(given["missing"])
+        return CsvOptions(**given)
+
+    def source_paths(self) -> list[Path]:
+        """The files of records."""
+        return [self.folder / "sources" / source.name for source in self._chosen.sources]
+
+    def join(self) -> Join | None:
+        """The person file and its key, where both are chosen."""
+        from shoal.reading import Join
+
+        chosen = self._chosen
+        if chosen.person_file is None or not chosen.join_on:
+            return None
+        return Join(person_file=self.folder / "sources" / chosen.person_file.name, on=dict(chosen.join_on))
+
+    def read(self) -> Reading:
+        """Read the files exactly as the command line would; slow for large files: for the other process."""
+        from shoal.reading import read_files
+
+        if not self._chosen.sources:
+            raise InputError("No file was chosen yet. Choose one on the page Data.")
+        rename = [dict(names) for names in self._chosen.rename] if any(self._chosen.rename) else None
+        return read_files(self.source_paths(), csv=self.csv_options(), rename=rename, join=self.join())
+
+    @property
+    def table_file(self) -> Path:
+        """Where the table of the present sources is kept as Parquet."""
+        return self.folder / "cache" / f"table-{self.fingerprint('data')[:16]}.parquet"
+
+    def table(self) -> pl.LazyFrame:
+        """The table as it was read from the present sources; an InputError where it was not read yet."""
+        import polars as pl
+
+        if not self.table_file.is_file():
+            raise InputError("The files were not read yet. Read them on the page Data.")
+        return pl.scan_parquet(self.table_file, glob=False)
+
+    # Results
+
+    def fingerprint(self, step: str) -> str:
+        """A hash of the choices that a step and those before it depend on."""
+        chosen = asdict(self._chosen)
+        parts = {
+            "data": ("sources", "person_file", "join_on", "rename", "csv"),
+            "columns": ("columns", "missing", "time_as"),
+            "protect": ("protection",),
+        }
+        last = {"risk": "columns", "release": "protect"}.get(step, step)
+        covered = [name for part in list(parts)[: list(parts).index(last) + 1] for name in parts[part]]
+        told = json.dumps({name: chosen[name] for name in covered}, sort_keys=True, default=str)
+        return hashlib.sha256(told.encode()).hexdigest()
+
+    def put_result(self, name: str, data: Mapping[str, Any], *, depends_on: str, made_from: str | None = None) -> None:
+        """Save what was computed from the choices of a step; `made_from` is the fingerprint it was computed from."""
+        document = {
+            "name": name,
+            "depends_on": depends_on,
+            "made_from": made_from or self.fingerprint(depends_on),
+            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "data": dict(data),
+        }
+        with self._lock:
+            write_beside(self._result_file(name), json.dumps(document, default=str).encode())
+
+    def result(self, name: str) -> Result | None:
+        """What was computed last under this name, with whether the choices have changed since; None where nothing."""
+        file = self._result_file(name)
+        if not file.is_file():
+            return None
+        try:
+            document = _read_json(file)
+        except InputError:
+            return None
+        is_stale = document["made_from"] != self.fingerprint(document["depends_on"])
+        return Result(name, document["data"], document["made_at"], document["depends_on"], is_stale)
+
+    def drop_result(self, name: str) -> None:
+        """Forget a result."""
+        self._result_file(name).unlink(missing_ok=True)
+
+    def _result_file(self, name: str) -> Path:
+        return self.folder / "results" / f"{safe_name(name)}.json"
+
+    def states(self) -> dict[str, str]:
+        """For each step "done", "stale" (choices changed since) or "open"."""
+        states = {}
+        for step in STEPS:
+            if step == "columns":
+                states[step] = "open" if self.problem() else "done"
+                continue
+            result = self.result(RESULT_OF_STEP[step])
+            states[step] = "open" if result is None else "stale" if result.is_stale else "done"
+        return states
+
+    # Files
+
+    def add_file(self, part: Path, name: str) -> SourceFile:
+        """Take a complete file that was streamed into `sources/` under its final name; an equal name replaces."""
+        name = safe_name(name)
+        target = self.folder / "sources" / name
+        digest = hashlib.sha256()
+        with part.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+        os.chmod(part, PRIVATE_FILE)
+        os.replace(part, target)
+        return SourceFile(name, target.stat().st_size, digest.hexdigest())
+
+    def copy_file(self, path: str | Path) -> SourceFile:
+        """Copy a file of this machine into `sources/`."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"There is no file '{path.name}'. Check the name and the folder.")
+        part = self.folder / "sources" / f".{secrets.token_hex(8)}.part"
+        try:
+            shutil.copyfile(path, part)
+            return self.add_file(part, path.name)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def new_run(self) -> Path:
+        """A name for a new release: a folder under `runs/` that does not exist yet, named by the time."""
+        while (run := self.folder / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}").exists():
+            pass
+        return run
+
+    def file_of_run(self, run: str, name: str) -> Path:
+        """A file of a release; an InputError for whatever lies outside of the run's folder or is absent."""
+        folder = (self.folder / "runs").resolve()
+        file = (folder / run / name).resolve() if "\0" not in run + name else folder
+        is_inside = _RUN.fullmatch(run) is not None and file.is_relative_to(folder / run) and file != folder / run
+        if not is_inside or not file.is_file():
+            raise InputError("There is no such file in this project.")
+        return file
+
+    def remove(self) -> None:
+        """Delete the folder and everything in it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|]")
+
+
+def safe_name(name: str) -> str:
+    """A file name as it may be used inside the project; an InputError where it has a folder or odd characters.
+
+    Examples
+    --------
+    >>> safe_name("visits 2024.csv")
+    'visits 2024.csv'
+    >>> safe_name("../visits.csv")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.InputError: A file name must not have folders, dots at its beginning or control characters in it. ...
+    """
+    if not name or name != name.strip() or name.startswith(".") or _UNSAFE.search(name) or len(name.encode()) > 200:
+        raise InputError(
+            "A file name must not have folders, dots at its beginning or control characters in it. Rename the file."
+        )
+    return name
+
+
+def refuse_open_folder(folder: Path) -> None:
+    """A project's folder is for its owner alone: others' rights are taken away where we may, else it is refused."""
+    if os.name != "posix" or not folder.stat().st_mode & 0o077:
+        return
+    try:
+        os.chmod(folder, PRIVATE_FOLDER)
+    except OSError:
+        raise InputError(
+            f"The folder '{folder.name}' can be read by others and belongs to someone else. Name a folder of your own."
+        ) from None
+
+
+def write_beside(file: Path, content: bytes) -> None:
+    """Write a file such that it is either the old one or the new one, never half of it."""
+    part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(part, file)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        document: Any = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"'{file.name}' of the project cannot be read. It was damaged or changed by hand.") from None
+    if not isinstance(document, dict):
+        raise InputError(f"'{file.name}' of the project cannot be read. It was damaged or changed by hand.")
+    return document
+
+
+def _sha256(text: str | None) -> str | None:
+    return None if text is None else hashlib.sha256(text.encode()).hexdigest()
+
+
+def _chosen_of(document: Mapping[str, Any]) -> Chosen:
+    """The choices from what `project.json` holds; keys of another version of shoal are left out."""
+    known = {each.name for each in fields(Chosen)}
+    told = {key: value for key, value in document.items() if key in known}
+    try:
+        told["sources"] = tuple(SourceFile(**source) for source in told.get("sources", ()))
+        told["person_file"] = SourceFile(**told["person_file"]) if told.get("person_file") else None
+        told["rename"] = tuple(told.get("rename", ()))
+        told["columns"] = tuple(
+            ColumnChoice(**{**column, "order": tuple(column["order"]) if column.get("order") else None})
+            for column in told.get("columns", ())
+        )
+        return Chosen(**told)
+    except (TypeError, KeyError):
+        raise InputError("'project.json' cannot be read. It was damaged or changed by hand.") from None
+
+
+def _quasi_document(column: ColumnChoice) -> dict[str, Any]:
+    document: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    if column.order is not None and column.kind == "ordered":
+        document["order"] = list(column.order)
+    if column.hierarchy is not None:
+        document["hierarchy"] = dict(column.hierarchy)
+    return document
+
+
+def _columns_of(policy: Policy) -> list[ColumnChoice]:
+    """The columns that a policy names, with their roles."""
+    columns = policy.columns
+    quasi = []
+    for column in columns.quasi:
+        hierarchy = None
+        if column.hierarchy is not None:
+            hierarchy = json.loads(column.hierarchy.model_dump_json(exclude_none=True))
+            if column.hierarchy.file is not None:
+                hierarchy = {"file": f"hierarchies/{Path(column.hierarchy.file).name}"}
+            elif column.hierarchy.prefixes == ():
+                hierarchy = {"prefixes": True}
+        quasi.append(ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy))
+    named = [(columns.person, "person"), (columns.time, "time")]
+    named += [(name, role) for role in ("sensitive", "kept", "dropped") for name in getattr(columns, role)]
+    return [*quasi, *(ColumnChoice(name, role) for name, role in named if name is not None)]

@@ -1,0 +1,380 @@
+"""What runs in another process for the pages: thin calls of the library, plain values in and out.
+
+Each function takes a snapshot of the project and somebody to tell how far it is (see `shoal.web.jobs`). What is
+returned is kept as JSON in the project's folder; it holds names of columns and numbers, and of values only what a
+release publishes (a preview of it).
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import InputError, ParameterError, ShoalError
+from shoal.web.project import Project
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.models import Model
+    from shoal.policy import Policy
+    from shoal.tuning import Point
+    from shoal.web.jobs import Tell
+
+METHODS = ("balance-tree", "balance-tree:cut=median", "mondrian", "mdav")
+"""What is compared side by side."""
+
+Plain = dict[str, Any]
+
+
+def assess(project: Project, tell: Tell) -> Plain:
+    """The risk of the table as it is, and which columns make it."""
+    from shoal.publishing.write import finite
+    from shoal.table.table import Table
+    from shoal.web import facts
+
+    tell("Reading the table", 0.0)
+    frame = _frame(project)
+    schema = _policy(project).schema(project.folder, frame)
+    table = Table.from_frame(frame, schema)
+    found = facts.risk_now(
+        table.frame, schema, told=lambda done: tell("Counting persons by combinations of columns", 0.1 + 0.9 * done)
+    )
+    answer: Plain = finite(replace(found, notes=table.notes).to_dict())
+    return answer
+
+
+def tune(
+    project: Project,
+    tell: Tell,
+    *,
+    targets: Mapping[str, str],
+    minimise: str = "ane",
+    points: int = 20,
+    beside: Mapping[str, Any] | None = None,
+) -> Plain:
+    """The settings between risk and loss, each handed over as it is measured, and the one that loses least.
+
+    Parameters
+    ----------
+    targets
+        Risks that may not be exceeded, such as `{"max_gidr": "0.1"}`.
+    beside
+        models, method, mask and budget as tables of a policy document; models are asked for besides the targets.
+    """
+    from shoal import tuning
+
+    tell("Reading the table", 0.0)
+    frame = _frame(project)
+    policy = _policy(project, beside)
+    numbers: dict[int, int] = {}
+
+    def found_one(point: Point) -> None:
+        numbers[id(point)] = len(numbers)
+        tell.partial(_point(point, numbers[id(point)], targets))
+
+    found = tuning.tune(
+        frame,
+        policy.schema(project.folder, frame),
+        policy.models,
+        targets=dict(targets),
+        minimise=minimise,
+        method=policy.method,
+        mask=policy.mask,
+        points=points,
+        seed=policy.seed,
+        max_suppressed=policy.budget.max_suppressed,
+        max_records=policy.budget.max_records,
+        progress=_Said(tell, {"tuning": "Trying settings", "protecting": "Checking the chosen setting as published"}),
+        on_point=found_one,
+        knowledge=policy.knowledge,
+        **policy.options,
+    )
+    return {
+        "targets": dict(targets),
+        "minimise": minimise,
+        "beside": dict(beside or {}),
+        "points": [_point(point, number, targets) for number, point in enumerate(found.points)],
+        "chosen": None if found.chosen is None else numbers[id(found.chosen)],
+    }
+
+
+def _point(point: Point, number: int, targets: Mapping[str, str]) -> Plain:
+    from shoal.publishing.write import finite
+
+    told: Plain = finite(point.to_dict())
+    return {**told, "number": number, "policy_models": models_document(point.models), "targets": dict(targets)}
+
+
+def models_document(models: Sequence[Model]) -> Plain:
+    """Models as a policy document has them, with decimals as texts."""
+    from shoal.policy.write import models_table
+
+    document: Plain = json.loads(json.dumps(models_table(tuple(models)), default=_as_text))
+    return document
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return str(value)
+
+
+def compare(
+    project: Project,
+    tell: Tell,
+    *,
+    target: str,
+    limit: str,
+    by: Sequence[str],
+    methods: Sequence[str] = METHODS,
+    minimise: str = "ane",
+    beside: Mapping[str, Any] | None = None,
+) -> Plain:
+    """What methods lose at the same risk, one row a method and model; each is handed over when it is done.
+
+    A method that cannot be used on this table has a row that says why.
+    """
+    from shoal import tuning
+    from shoal.publishing.write import finite
+
+    tell("Reading the table", 0.0)
+    frame = _frame(project)
+    policy = _policy(project, beside)
+    schema = policy.schema(project.folder, frame)
+    key, _, column = target.partition(".")
+    bound = tuning.Target(key, limit, column or None)  # type: ignore[arg-type]
+    ways = [(method, model) for method in methods for model in by]
+    rows: list[Plain] = []
+    for number, (method, model) in enumerate(ways):
+        tell(f"Trying {method.replace(':cut=', ', cut at the ')} with {model}", number / len(ways))
+        row: Plain = {"method": method, "model": model, "met": False}
+        try:
+            found = tuning.compare(
+                frame, schema, policy.models, methods=[method], at=[bound], by=[model], minimise=minimise,
+                knowledge=policy.knowledge,
+            )  # fmt: skip
+            row = finite(found.rows[0].to_dict())
+        except (ParameterError, ShoalError) as refusal:
+            row["error"] = str(refusal)
+        rows.append(row)
+        tell.partial(row)
+    return {"target": target, "limit": limit, "minimise": minimise, "rows": rows}
+
+
+def protect(project: Project, tell: Tell, *, keep_person_map: bool = False) -> Plain:
+    """Make the release that the policy asks for, in a run of its own; an error where a promise cannot be kept."""
+    from shoal import pipeline
+    from shoal.publishing.write import finite
+    from shoal.web import facts
+
+    started = datetime.now(UTC)
+    tell("Reading the table", 0.0)
+    policy = _policy(project)
+    if not policy.models:
+        raise InputError("Nothing is promised yet. Choose a goal or at least one model first.")
+    reading = project.read()
+    release = pipeline.protect(
+        reading.frame,
+        policy.schema(project.folder, reading.frame),
+        policy.models,
+        method=policy.method,
+        mask=policy.mask,
+        seed=policy.seed,
+        max_suppressed=policy.budget.max_suppressed,
+        max_records=policy.budget.max_records,
+        progress=_Said(tell, {"reading": "Reading the table", "grouping": "Forming groups", "masking": "Masking",
+                              "verifying": "Counting again from what will be published"}),
+        max_linkage=policy.max_linkage,
+        knowledge=policy.knowledge,
+        line_of=reading.line_of_record,
+        **policy.options,
+    )  # fmt: skip
+    tell("Writing the release and its report", 0.9)
+    run = project.new_run()
+    release.write(
+        run,
+        format=reading.source.format,
+        keep_person_map=keep_person_map,
+        policy_text=policy.moved(project.folder, run / "steward").to_toml(),
+        inputs=(*reading.source.paths, *policy.files(project.folder)),
+        csv=reading.source.csv,
+        started=started,
+    )
+    groups = facts.groups_of(release.published.frame, policy.schema_of_release(), release.published.linked)
+    groups.write_parquet(groups_file(project, run.name))
+    told: Plain = finite(release.to_dict())
+    return {
+        **told,
+        "run": run.name,
+        "notes": list(dict.fromkeys([*reading.notes, *release.notes])),
+        "published": asdict(facts.preview(release.published.frame)),
+        "promises": _promises(policy),
+        "policy_text": policy.to_toml(),
+    }
+
+
+def _promises(policy: Policy) -> list[str]:
+    from shoal.policy.explain import explain_model
+
+    return [explain_model(model) for model in policy.models]
+
+
+def attack(project: Project, tell: Tell, *, run: str, exclude: int = 3) -> Plain:
+    """Somebody who can exclude so many values of a person, on the files of a release."""
+    from shoal import pipeline
+    from shoal.publishing.write import finite
+
+    tell("Reading the release", 0.0)
+    policy, published = _published(project, run)
+    tell("Excluding values", 0.2)
+    found = pipeline.attack(
+        published.frame, policy.schema_of_release(), exclude=exclude, tables=published.tables, linked=published.linked
+    )
+    rows = [asdict(each) for each in found]
+    answer: Plain = finite({"run": run, "exclude": exclude, "rows": rows})
+    return answer
+
+
+# --- the table and the policy --------------------------------------------------------------------------------------
+
+
+class _Said:
+    """Progress of the library in the words of the page."""
+
+    def __init__(self, tell: Tell, words: Mapping[str, str]) -> None:
+        self.tell, self.words = tell, words
+
+    def __call__(self, stage: str, done: float) -> None:
+        self.tell(self.words.get(stage, stage.capitalize()), done)
+
+
+def _frame(project: Project) -> pl.DataFrame:
+    """The table: as it was kept when it was looked at, else read from its files."""
+    with suppress(InputError):
+        frame: pl.DataFrame = project.table().collect()
+        return frame
+    return project.read().frame
+
+
+def _policy(project: Project, beside: Mapping[str, Any] | None = None) -> Policy:
+    """The policy of the project; with `beside`, other models, method, mask and budget than those that were saved."""
+    from shoal.policy import Policy
+
+    if beside is None:
+        return project.policy()
+    project.policy()  # says what is missing
+    document = {key: value for key, value in project.document().items() if key in ("columns", "source", "knowledge")}
+    return Policy.from_document({**document, **{key: value for key, value in beside.items() if value}})
+
+
+def _published(project: Project, run: str) -> tuple[Policy, Any]:
+    from shoal.policy import Policy
+    from shoal.publishing.manifest import read_manifest
+    from shoal.publishing.read import read_published
+    from shoal.reading import CsvOptions
+
+    policy = Policy.load(project.file_of_run(run, "steward/policy.toml"))
+    folder = project.folder / "runs" / run
+    format = (read_manifest(folder) or {}).get("format", "csv")
+    csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding)
+    return policy, read_published(project.file_of_run(run, f"release.{format}"), csv=csv)
+
+
+# --- the files of a release ----------------------------------------------------------------------------------------
+
+
+def groups_file(project: Project, run: str) -> Path:
+    """Where the groups of a release are kept for quick looks."""
+    return project.folder / "cache" / f"groups-{run}.parquet"
+
+
+def groups_of_run(project: Project, run: str) -> pl.DataFrame:
+    """The groups of a release, counted again from its files where they are not kept any more."""
+    import polars as pl
+
+    from shoal.web import facts
+
+    file = groups_file(project, run)
+    if not file.is_file():
+        policy, published = _published(project, run)
+        facts.groups_of(published.frame, policy.schema_of_release(), published.linked).write_parquet(file)
+    return pl.read_parquet(file, glob=False)
+
+
+def numbers_of_run(project: Project, run: str) -> Plain:
+    """What `steward/report.json` of a release holds."""
+    text = project.file_of_run(run, "steward/report.json").read_text(encoding="utf-8")
+    numbers: Plain = json.loads(text)
+    return numbers
+
+
+def files_of_run(project: Project, run: str, *, leaving: bool) -> list[Path]:
+    """The files of a release that may be handed out, or those that stay with the steward."""
+    project.file_of_run(run, "steward/manifest.json")
+    folder = project.folder / "runs" / run
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and (path.relative_to(folder).parts[0] != "steward") == leaving
+    )
+
+
+def zip_of_run(project: Project, run: str, *, leaving: bool) -> Path:
+    """A zip file of what may leave, or of what stays; refused where a file is not the one that was written.
+
+    Raises
+    ------
+    InputError
+        A file of the release has changed since it was written, or the verdict is that it does not hold.
+    """
+    from shoal.publishing.manifest import check_manifest
+
+    files = files_of_run(project, run, leaving=leaving)
+    folder = project.folder / "runs" / run
+    changed = check_manifest(folder)
+    if changed:
+        raise InputError(f"{changed[0]} Nothing of this release is handed out. Make it again.")
+    if not holds(project, run):
+        raise InputError("The promises are not kept by this release, so nothing of it is handed out.")
+    target = project.folder / "cache" / f"{'release' if leaving else 'steward'}-{run}.zip"
+    part = target.with_name(f".{target.name}.part")
+    with zipfile.ZipFile(part, "w", compression=zipfile.ZIP_DEFLATED) as archive:
+        for path in files:
+            archive.write(path, path.relative_to(folder).as_posix())
+    part.chmod(0o600)
+    part.replace(target)
+    return target
+
+
+def holds(project: Project, run: str) -> bool:
+    """Whether the manifest of a release says that every promise is kept."""
+    from shoal.publishing.manifest import read_manifest
+
+    verdict: Any = (read_manifest(project.folder / "runs" / run) or {}).get("verdict", {})
+    return bool(isinstance(verdict, dict) and verdict.get("holds", False))
+
+
+def runs_of(project: Project) -> list[str]:
+    """The releases of a project, the last first."""
+    return [path.name for path in sorted((project.folder / "runs").iterdir(), reverse=True) if path.is_dir()]
+
+
+def command_of(project: Project) -> str:
+    """The command that makes the same release, to be run in the project's folder."""
+    return " ".join(_words_of(project))
+
+
+def _words_of(project: Project) -> Iterator[str]:
+    yield "shoal protect"
+    for source in project.chosen.sources:
+        yield shlex.quote(f"sources/{source.name}")
+    yield "--policy policy.toml -o release"

@@ -1,0 +1,177 @@
+"""A goal in words becomes what the library is asked, exactly; and the drawing has what was measured."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.demo.patients import made_up_patients
+from shoal.policy import Policy
+from shoal.tuning import parse_targets
+from shoal.web import drawing, facts, goal, work
+
+TOLD = {
+    "risk": {"records": 1000, "persons": 200, "unique_persons": 150},
+    "records_a_person": {"most": 40},
+    "spread": {"blind": {"disease": 0.62, "treatment": 0.1}},
+    "left_out": [{"columns": ["zip"], "persons": 12}],
+}
+
+
+@given(st.decimals(min_value="0.01", max_value=100, places=2))
+def test_percent_is_a_share_exactly(percent: Decimal) -> None:
+    text = goal.from_percent(str(percent))
+    assert Fraction(text) * 100 == Fraction(percent)
+    assert "E" not in text
+    assert goal.to_percent(text) == pytest.approx(float(percent))
+
+
+def test_a_goal_is_the_targets_of_tune() -> None:
+    chosen = goal.starting_goal(["disease"], None, {"record": {"on": True, "limit": "0.1"}})
+    targets = goal.targets_of(chosen)
+    assert targets == {"max_gidr": "0.1", "max_gsar.disease": "0.5"}
+    assert [target.limit for target in parse_targets(targets)] == [Fraction(1, 10), Fraction(1, 2)]
+    chosen["record"]["on"] = False
+    assert list(goal.targets_of(chosen)) == ["max_gsar.disease"]
+
+
+def test_no_limit_is_proposed_that_nobody_can_meet() -> None:
+    chosen = goal.starting_goal(["disease", "treatment"], TOLD, {})
+    assert Decimal(chosen["values"]["disease"]["limit"]) >= Decimal("0.62")
+    assert chosen["values"]["treatment"]["limit"] == "0.5"
+    assert goal.lowest_record_limit(TOLD) == Decimal("0.04")
+
+
+def test_what_was_kept_is_shown_again_and_columns_that_are_gone_are_not() -> None:
+    kept = {"way": "models", "values": {"disease": {"on": False, "limit": "0.3"}, "gone": {"on": True, "limit": "0.1"}}}
+    chosen = goal.starting_goal(["disease"], None, kept)
+    assert chosen["way"] == "models"
+    assert chosen["values"] == {"disease": {"on": False, "limit": "0.3"}}
+
+
+def test_options_are_those_of_a_policy() -> None:
+    options = {"method": "mondrian", "mask": "mean", "max_suppressed": 3, "max_records": 10}
+    chosen = goal.starting_goal([], None, {"options": options, "persons": {"on": True, "k": 4}})
+    beside = goal.beside_of(chosen, {"seed": 7, "models": {"k-anonymity": 3}})
+    policy = Policy.from_document({"columns": {"quasi": ["age"]}, **beside})
+    assert (policy.method, policy.mask, policy.seed) == ("mondrian", "mean", 7)
+    assert (policy.budget.max_suppressed, policy.budget.max_records) == (3, 10)
+    assert policy.models == (shoal.PersonKAnonymity(k=4),)
+
+
+def test_sliders_are_models_at_every_end() -> None:
+    for end in ("low", "high", "start"):
+        chosen = goal.starting_goal(["disease"], None, {})
+        for slide in goal.SLIDES:
+            chosen["models"][slide.name] = {"on": True, "value": getattr(slide, end)}
+        document = {"columns": {"quasi": ["age"], "sensitive": ["disease"]}, "models": goal.models_of_sliders(chosen)}
+        assert [model.name for model in Policy.from_document(document).models] == [s.name for s in goal.SLIDES]
+
+
+def test_what_can_be_relaxed_names_what_cannot_be_beaten() -> None:
+    chosen = goal.starting_goal(["disease"], TOLD, {})
+    chosen["values"]["disease"]["limit"] = "0.3"
+    hints = " ".join(goal.to_relax(chosen, TOLD))
+    assert "62 %" in hints
+    assert "record risk. With all" not in hints
+    assert "'zip'" in hints
+    chosen["record"]["limit"] = "0.01"
+    hints = " ".join(goal.to_relax(chosen, TOLD))
+    assert "4 %" in hints
+    assert "62 %" in hints
+    assert goal.to_relax(chosen, None)
+    by_models = {**chosen, "way": "models"}
+    by_models["models"]["h-affiliation"] = {"on": True, "value": "0.05"}
+    assert "62 %" in " ".join(goal.to_relax(by_models, TOLD))
+
+
+@pytest.fixture(scope="module")
+def tuned() -> tuple[Any, list[dict[str, Any]]]:
+    frame = made_up_patients(200)
+    schema = shoal.Schema(
+        person="patient", quasi=["age", shoal.Nominal("gender"), "zip"], sensitive=["disease"],
+        dropped=["visit_date", "education", "treatment"],
+    )  # fmt: skip
+    found = shoal.tune(frame, schema, targets={"max_gidr": "0.2"}, points=8, seed=7)
+    return found, [work._point(point, number, {"max_gidr": "0.2"}) for number, point in enumerate(found.points)]
+
+
+def test_the_frontier_is_that_of_tune(tuned: tuple[Any, list[dict[str, Any]]]) -> None:
+    found, points = tuned
+    ours = [(point["reached"]["max_gidr"], point["loss"]) for point in drawing.frontier_of(points, "max_gidr")]
+    assert ours == [(point.reached["max_gidr"], point.loss) for point in found.frontier]
+
+
+def test_each_point_of_the_frontier_is_a_button_and_one_is_pressed(tuned: tuple[Any, list[dict[str, Any]]]) -> None:
+    found, points = tuned
+    chosen = list(found.points).index(found.chosen)
+    svg = drawing.frontier_svg(
+        points, target="max_gidr", limit=0.2, chosen=chosen, risk_name="risk", loss_name="loss", is_share=True
+    )
+    assert svg.count('role="button"') == svg.count("data-point=") == len(found.frontier)
+    assert svg.count('aria-pressed="true"') == 1
+    assert "at most 20 %" in svg
+
+
+def test_names_in_a_drawing_are_escaped() -> None:
+    made = drawing.bars("<b>", ["<script>"], [1], of=2, unit="n", title='"><x')
+    assert "<script>" not in made
+    assert "<x" not in made
+
+
+@given(st.floats(0.001, 1000))
+def test_steps_are_even_few_and_reach_the_top(most: float) -> None:
+    steps = drawing.even_steps(most)
+    assert 3 <= len(steps) <= 8
+    assert steps[0] == 0
+    assert steps[-1] <= most * (1 + 1e-9)
+
+
+def test_classes_on_an_axis_are_short() -> None:
+    made = drawing.counted(facts.classes_of_risk(), [1] * 9, title="t", caption="c", unit="persons")
+    assert "rotate(" not in made
+
+
+def test_no_model_of_a_policy_is_forgotten() -> None:
+    models = {"record-risk": "0.15", "h-affiliation": {"h": "0.4", "column": "disease"}, "person-k-anonymity": 6,
+              "k-anonymity": 12, "t-closeness": {"t": "0.3", "column": "disease"}}  # fmt: skip
+    columns = {"quasi": ["age"], "sensitive": ["disease", "treatment"]}
+    method = {"name": "balance-tree", "cut": "median"}
+    policy = Policy.from_document({"columns": columns, "models": models, "method": method})
+    chosen = goal.starting_goal(["disease", "treatment"], None, {}, policy)
+    assert chosen["way"] == "goal"
+    assert goal.targets_of(chosen) == {"max_gidr": "0.15", "max_gsar.disease": "0.4"}
+    beside = goal.beside_of(chosen, {"method": method})
+    assert beside["method"] == method
+    asked = Policy.from_document({"columns": columns, "models": beside["models"]}).models
+    assert set(asked) == {
+        shoal.PersonKAnonymity(k=6), shoal.KAnonymity(k=12), shoal.TCloseness(t="0.3", column="disease"),
+    }  # fmt: skip
+    by_sliders = Policy.from_document({"columns": columns, "models": goal.models_of_sliders(chosen)}).models
+    assert set(by_sliders) == set(policy.models)
+    chosen["floors"]["k-anonymity"]["on"] = False
+    assert "k-anonymity" not in goal.beside_of(chosen)["models"]
+
+
+def test_a_policy_with_g_balance_is_shown_as_models() -> None:
+    policy = Policy.from_document(
+        {"columns": {"quasi": ["age"]}, "models": {"g-balance": "0.95", "entropy-balance": 4}}
+    )
+    chosen = goal.starting_goal([], None, {}, policy)
+    assert chosen["way"] == "models"
+    models = Policy.from_document({"columns": {"quasi": ["age"]}, "models": goal.models_of_sliders(chosen)}).models
+    assert set(models) == set(policy.models)
+
+
+def test_the_same_protection_with_and_without_defaults() -> None:
+    short = {"models": {"record-risk": "0.1"}, "seed": 7}
+    long = {**short, "method": {"name": "balance-tree"}, "mask": {"name": "range"}, "budget": {}}
+    assert goal.is_same_protection(short, long)
+    assert not goal.is_same_protection(short, {**long, "mask": {"name": "mean"}})
+    assert not goal.is_same_protection(short, {**long, "budget": {"max_suppressed": 3}})
