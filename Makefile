@@ -68,6 +68,7 @@ studies: $(READY)
 	$(BIN)/python -m studies.crest
 	$(BIN)/python -m studies.inject
 	$(BIN)/python -m studies.mrpp
+	$(BIN)/python -m studies.loss
 
 # Newest versions that fit pyproject.toml. The only target that asks for uv.
 lock:

@@ -119,7 +119,7 @@ def record_risks(study: Study, table: Table) -> str:
         printed = (study.printed_k[number], study.printed_person_k[number], study.printed_g[number])
         cells = [f"{paper:.2f} / {percent(here)}" for paper, here in zip(printed, ours[:3], strict=True)]
         rows.append([size, *cells, balance, percent(ours[3])])
-    head = ["k", "k: paper / ours", "person-k: paper / ours", "g-balance: paper / ours", "g", "g-balance, best cut"]
+    head = ["k", "k: paper / ours", "person-k: paper / ours", "g-balance: paper / ours", "g", "g-balance, default"]
     return markdown_table(head, rows)
 
 
@@ -140,7 +140,7 @@ def record_losses(study: Study, frame: pl.DataFrame) -> str:
         theirs = [f"{value / printed[2]:.2f}" for value in printed]
         both = [f"{paper_says} / {here}" for paper_says, here in zip(theirs[:2], ours[:2], strict=True)]
         rows.append([f"{100 * float(target.limit):g} %", *both, "1 / 1", ours[3], f"{base.loss:.4f}"])
-    head = ["MaxGIDR at most", "k: paper / ours", "person-k: paper / ours", "g-balance", "record risk, best cut",
+    head = ["MaxGIDR at most", "k: paper / ours", "person-k: paper / ours", "g-balance", "record risk, default",
             "ANE of g-balance, ours"]  # fmt: skip
     return markdown_table(head, rows)
 
@@ -157,7 +157,7 @@ def value_risks(study: Study, table: Table) -> str:
         ours = [None if point is None else max(point.risk.max_gsar.values()) for point in (with_l, with_h, best)]
         rows.append([diversity, f"{study.printed_l[number]:.2f} / {percent(ours[0])}", affiliation,
                      f"{study.printed_h[number]:.2f} / {percent(ours[1])}", percent(ours[2])])  # fmt: skip
-    return markdown_table(["l", "l-diversity: paper / ours", "h", "h-affiliation: paper / ours", "h, best cut"], rows)
+    return markdown_table(["l", "l-diversity: paper / ours", "h", "h-affiliation: paper / ours", "h, default"], rows)
 
 
 def value_losses(study: Study, frame: pl.DataFrame) -> str:
@@ -180,7 +180,7 @@ def value_losses(study: Study, frame: pl.DataFrame) -> str:
         of_best = "-" if with_best is None else f"{with_best.loss / with_h.loss:.2f}"
         rows.append([f"{100 * float(target.limit):g} %", f"{printed_ratio} / {ratio}", "1 / 1", of_best,
                      f"{with_h.loss:.4f}"])  # fmt: skip
-    head = ["MaxGSAR at most", "l-diversity: paper / ours", "h-affiliation", "h-affiliation, best cut",
+    head = ["MaxGSAR at most", "l-diversity: paper / ours", "h-affiliation", "h-affiliation, default",
             "ANE of h-affiliation, ours"]  # fmt: skip
     return markdown_table(head, rows)
 
@@ -237,8 +237,9 @@ def main() -> None:
 INTRODUCTION = """# Many records a person: Kartal and Li's Tables 7 to 18
 
 Made by `python -m studies.mrpp`. Each cell has the paper's figure and ours, recomputed with the paper's tree
-(`cut="median"`); the last columns are our default, the best cut, and for the loss at the same risk the model record
-risk. A dash means that the whole table cannot meet the threshold, so that no grouping can.
+(`cut="median"`); the last columns are our default (the best cut, and looking on after the tree), and for the loss at
+the same risk the model record risk. A dash means that the whole table cannot meet the threshold, so that no grouping
+can.
 
 The paper's ANE is in another unit than its definition gives (its figures exceed 1), so losses are compared as
 multiples of the paper's own method: above 1 loses more, below 1 loses less.

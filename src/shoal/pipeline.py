@@ -169,7 +169,7 @@ def protect(
         published.frame, schema, models, tables=published.tables, linked=published.linked, excluded=published.excluded
     )
     if not verdict.holds:
-        raise PrivacyNotMetError(_why_not(verdict))
+        raise PrivacyNotMetError(why_not(verdict))
     release = Release(
         table=table,
         published=published,
@@ -385,7 +385,8 @@ def _refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
         )
 
 
-def _why_not(verdict: Verdict) -> str:
+def why_not(verdict: Verdict) -> str:
+    """Which models a verdict says are broken, in one message."""
     broken = [
         f"{model.broken_groups:,} of {verdict.n_groups:,} groups break {model.name} {model.asked:g} "
         f"({'lowest' if model.reached < model.asked else 'highest'}: {model.reached:.4g})."

@@ -99,6 +99,8 @@ def test_one_person_is_refused_by_protect_and_answered_by_assess_and_verify(shoa
         (["--k", "2", "--method", "magic"], "magic"),
         (["--k", "2", "--mask", "magic"], "magic"),
         (["--k", "2", "--cut", "magic"], "cut"),
+        (["--k", "2", "--effort", "heroic"], "effort"),
+        (["--k", "2", "--cut", "median", "--effort", "high"], "effort"),
         (["--k", "2", "--method", "mondrian", "--cut", "best"], "cut"),
         (["--k", "2", "--engine", "spark"], "no engine 'spark'"),
         (["--k", "2", "--hierarchy", "zip"], "--hierarchy zip=zip.csv"),

@@ -49,15 +49,19 @@ asked: st.SearchStrategy[list[Model]] = st.lists(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 20), st.integers(2, 60), st.lists(asked, min_size=1, max_size=6))
-def test_a_tree_with_memory_is_the_tree_without(seed: int, n_persons: int, settings_: list[list[Model]]) -> None:
-    table = table_of(seed, n_persons)
-    prepared = PreparedTree(BalanceTree(), table)
+@given(
+    st.integers(0, 20), st.integers(2, 60), st.lists(asked, min_size=1, max_size=6), st.sampled_from(["low", "normal"])
+)  # fmt: skip
+def test_a_tree_with_memory_is_the_tree_without(
+    seed: int, n_persons: int, settings_: list[list[Model]], effort: str
+) -> None:
+    table, method = table_of(seed, n_persons), BalanceTree(effort=effort)
+    prepared = PreparedTree(method, table)
     for models in settings_:
         whole = counts_of_whole(table, models)
         if not all(model.holds(whole).all() for model in models):
             continue
-        remembered, alone = prepared.group(models), BalanceTree().group(table, models)
+        remembered, alone = prepared.group(models), method.group(table, models)
         assert remembered.n_groups == alone.n_groups
         assert (remembered.group_of_person == alone.group_of_person).all()
 
@@ -65,7 +69,7 @@ def test_a_tree_with_memory_is_the_tree_without(seed: int, n_persons: int, setti
 def test_nodes_are_not_swept_again_where_their_cut_stays_feasible() -> None:
     table = table_of(1, 400)
     models = [shoal.RecordRisk(rho="0.2")]
-    prepared = PreparedTree(BalanceTree(), table)
+    prepared = PreparedTree(BalanceTree(effort="low"), table)
     prepared.group(models)
     swept = len(prepared._memory.entries.node)
     prepared.group(models)

@@ -49,6 +49,7 @@ OF_PAIRS = {"m": 2}
 WAYS = [
     *(cls(**(OF_PAIRS if name in ("buckets", "anatomy") else {})) for name, cls in METHODS.items()),
     *(Buckets(order=order, m=2) for order in ("balanced", "rarest")),
+    BalanceTree(effort="low"),
     BalanceTree(cut="median"),
     BalanceTree(cut="median", ties="split"),
 ]

@@ -24,7 +24,7 @@ from shoal.reading import CsvOptions, read_files
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 
 LEAVING = {format: {f"release.{format}", "codebook.json", "summary.html"} for format in ("csv", "parquet")}
-STAYING = {"policy.toml", "manifest.json", "groups.parquet", "report.html", "report.json"}
+STAYING = {"policy.toml", "manifest.json", "groups.parquet", "scheme.parquet", "report.html", "report.json"}
 
 
 def release(**options: Any) -> Release:

@@ -16,7 +16,6 @@ from shoal.demo.clinics import clinics
 from shoal.errors import InputError, SchemaError
 from shoal.table.profile import profile
 from shoal.web import looking
-from shoal.web.facts import persons_alone
 from shoal.web.looking import Alone, columns_of, look, preview, take_suggestions
 from shoal.web.project import Project, SourceFile
 
@@ -189,7 +188,6 @@ def test_unique_persons_are_counted_as_defined(
     counter = Alone(project)
     assert counter.count(person, chosen) == (expected, len(set(persons)))
     assert counter.count(person, [*chosen, *chosen]) == (expected, len(set(persons)))
-    assert persons_alone(frame, person, chosen) == expected
 
 
 @pytest.mark.parametrize("dtype", [pl.Int64, pl.Float64, pl.Categorical, pl.Boolean])

@@ -44,8 +44,8 @@ STAND_INS = {"g-balance": {"g", "k"}, "h-affiliation": {"h", "l"}}
 """Parameters that say the same thing in two ways: one given by flag replaces the other."""
 
 COLUMN_FLAGS = {"quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped"}
-METHOD_FLAGS = ("cut", "ties", "spread", "m", "variable", "gamma", "alpha", "b", "start", "repair", "cell", "moves",
-                "nominal", "length", "order")  # fmt: skip
+METHOD_FLAGS = ("cut", "ties", "effort", "spread", "m", "variable", "gamma", "alpha", "b", "start", "repair", "cell",
+                "moves", "nominal", "length", "order")  # fmt: skip
 MASK_FLAGS = ("code_extremes", "quasi_as", "noise", "round_to_domain", "max_linkage")
 
 

@@ -14,7 +14,7 @@ import click
 
 from shoal.errors import ShoalError, did_you_mean, without_credentials
 
-COMMANDS = ("demo", "profile", "assess", "mine", "protect", "verify", "report", "attack", "tune", "compare",
+COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "tune", "compare",
             "serve")  # fmt: skip
 UNEXPECTED = 1
 

@@ -131,6 +131,8 @@ making = _together(
                  "local-recoding, mdav, spanning-tree, spanning-cells, longest-edge, buckets, anatomy, decomposition."),
     click.option("--cut", metavar="WHICH", help="For balance-tree: best (default), or median as in the paper."),
     click.option("--ties", metavar="HOW", help="For --cut median: together (default) or split."),
+    click.option("--effort", metavar="HOW", help="For balance-tree with the best cut: how long to look for groups that "
+                 "lose less once the tree is grown: low (not at all), normal (default) or high."),
     click.option("--spread", metavar="KIND", help="For mondrian: range (default) or z-score."),
     click.option("--m", type=click.IntRange(min=1), metavar="M", help="For mdav and the spanning methods: the "
                  "fewest persons of a group (default: the larger of --k and --person-k, else 3); for buckets and "

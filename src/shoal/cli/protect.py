@@ -33,7 +33,7 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 
 
 @click.command(epilog=EPILOG, short_help="Make a release that keeps every promise, or none.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
 @click.option("--format", "format_", type=click.Choice(options.FORMATS), help="Default: the input's.")
@@ -94,6 +94,14 @@ def protect(
     if (into is None) != (into_table is None):
         raise click.UsageError("--into and --into-table go together: the address of a database, and a table in it.")
     refuse_taken(Path(output), overwrite)
+    if policy.tables:
+        from shoal.cli.star import protect_tables
+
+        protect_tables(policy, folder, output, files=files, overwrite=overwrite, format=format_, no_report=no_report,
+                       keep_person_map=keep_person_map, into=into, as_json=as_json, started=started)  # fmt: skip
+        return
+    if not files:
+        raise click.UsageError("Name the files to protect, or a policy with [tables].")
     reading = read_table(files, policy, folder, flags)
     say.say_notes(reading.notes)
     with say.progress_bar() as progress, say.warnings_as_notes() as told:

@@ -35,7 +35,7 @@ def report(folder: str, output: str | None, as_json: bool) -> None:
     clock = time.perf_counter()
     place = Path(folder)
     pages.refuse_changed(place)
-    numbers = None if pages.has_numbers(place) else _counted_again(place)
+    numbers = None if pages.has_numbers(place) else counted_again(place)
     if output is not None:
         from shoal.publishing.text import write_text
 
@@ -53,7 +53,7 @@ def report(folder: str, output: str | None, as_json: bool) -> None:
         screen.print(f"To hand out with the data: {made['summary']}", markup=False, overflow="fold")
 
 
-def _counted_again(folder: Path) -> dict[str, Any]:
+def counted_again(folder: Path) -> dict[str, Any]:
     """The numbers of a report, from the published files and what the steward keeps of them."""
     import json
 

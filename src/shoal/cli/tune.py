@@ -15,7 +15,8 @@ from shoal.errors import OutputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from shoal.tuning import Tuning
+    from shoal.policy import Policy
+    from shoal.tuning import Point, Tuning
 
 STOPPED = 130
 
@@ -100,7 +101,7 @@ def tune(
         )
     written = {}
     if found.chosen is not None:
-        written["policy.toml"] = replace(policy, models=found.chosen.models).moved(home, folder).to_toml()
+        written["policy.toml"] = chosen(policy, found.chosen).moved(home, folder).to_toml()
     write_results(folder, found, written)
     answer = {**found.to_dict(), "seconds": time.perf_counter() - clock, "folder": str(folder)}
     if as_json:
@@ -109,6 +110,15 @@ def tune(
         show(say.console(), found, folder)
     if found.stopped:
         ctx.exit(STOPPED)
+
+
+def chosen(policy: Policy, point: Point) -> Policy:
+    """The policy with the setting that was chosen; it may be one that was tried with less effort."""
+    effort = getattr(point.method, "effort", None)
+    options = dict(policy.method_options)
+    if effort is not None and effort != options.get("effort", getattr(type(point.method), "effort", None)):
+        options["effort"] = effort
+    return replace(policy, models=point.models, method_options=options)
 
 
 def parsed(targets: tuple[str, ...]) -> dict[str, str]:
@@ -165,7 +175,10 @@ def show(screen: Console, found: Tuning, folder: Path) -> None:
     table = Table(box=SIMPLE_HEAD, title="Settings, from safe to risky", title_justify="left")
     for name in ("models", *(target.name for target in found.targets), found.minimise, ""):
         table.add_column(name, justify="left" if name in ("models", "") else "right")
-    for point in found.frontier:
+    shown = list(found.frontier)
+    if found.chosen is not None and found.chosen not in shown:  # it was tried with more effort than the others
+        shown.append(found.chosen)
+    for point in shown:
         reached = (f"{point.reached[target.name]:.4g}" for target in found.targets)
         setting = ", ".join(f"{name} {asked:g}" for name, asked in point.setting().items())
         mark = "chosen" if point is found.chosen else "meets the targets" if point.meets else ""

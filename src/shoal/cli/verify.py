@@ -53,8 +53,14 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     from shoal.cli.choices import chosen_policy, csv_options_of_release
     from shoal.mining.facing import bound_to
     from shoal.publishing.read import read_published, read_rules
+    from shoal.relating.verify import is_star
 
     clock = time.perf_counter()
+    if is_star(Path(release)):
+        from shoal.cli.star import verify_tables
+
+        verify_tables(ctx, Path(release), flags, as_json=as_json)
+        return
     file, default_policy, problems = look_up(Path(release))
     policy, folder = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy)
     if not policy.models:

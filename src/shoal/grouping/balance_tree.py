@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
+from shoal.grouping.improve import EFFORTS, improve
 from shoal.grouping.mixing import check_alpha, classes_to_mix
 from shoal.grouping.person_space import PersonSpace, person_space
 from shoal.grouping.spanning_tree import Classes
@@ -41,6 +42,9 @@ class BalanceTree:
     alpha
         For "best": the weight of the squares, in [0, 1]; the rest is that of the class divergence, so that groups keep
         the sensitive values of the table (what Li and Sarkar, 2013, section 8, ask for). 1 looks at squares only.
+    effort
+        For "best" with alpha 1: how long to look for groups that lose less, once the tree is grown. "low": not at all.
+        "normal": little for a large table, more for a small one. "high": as long as it pays.
 
     Notes
     -----
@@ -51,6 +55,7 @@ class BalanceTree:
     cut: str = "best"
     ties: str = "together"
     alpha: float = 1.0
+    effort: str = "normal"
     name: ClassVar[str] = "balance-tree"
     keeps_models: ClassVar[bool] = True
 
@@ -64,13 +69,27 @@ class BalanceTree:
         check_alpha(self.alpha)
         if self.alpha < 1 and self.cut != "best":
             raise ParameterError("alpha goes with cut='best' only.")
+        if self.effort not in ("low", *EFFORTS):
+            raise ParameterError("effort must be 'low', 'normal' or 'high'.")
+        if self.effort == "high" and not self.looks_on:
+            raise ParameterError("effort='high' goes with cut='best' and alpha 1 only.")
+
+    @property
+    def cuts_best(self) -> bool:
+        """Whether cuts are the best by squares alone."""
+        return self.cut == "best" and self.alpha == 1
+
+    @property
+    def looks_on(self) -> bool:
+        """Whether groups that lose less are looked for once the tree is grown."""
+        return self.cuts_best and self.effort != "low"
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         space = person_space(
             table,
             ties_by_records=self.ties == "split",
-            with_variance=self.cut == "median",
+            with_variance=self.cut == "median" or self.looks_on,
             **what_is_counted(models),
         )
         if self.cut == "median":
@@ -79,7 +98,10 @@ class BalanceTree:
             sweep = MixingSweep(space, models, classes_to_mix(table, self.name), float(self.alpha))
         else:
             sweep = BestSweep(space, models)
-        return Tree(sweep.space, models, sweep).grow(progress)
+        grouping = Tree(sweep.space, models, sweep).grow(progress)
+        if not self.looks_on:
+            return grouping
+        return improve(space, models, grouping, effort=EFFORTS[self.effort], progress=progress)
 
 
 class BestSweep:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.grouping.balance_tree import BalanceTree, BestSweep
 from shoal.grouping.grouping import Grouping
+from shoal.grouping.improve import EFFORTS, improve
 from shoal.grouping.person_space import PersonSpace, person_space
 from shoal.grouping.tree import Tree, what_is_counted
 from shoal.kernels import trees
@@ -39,16 +40,19 @@ class PreparedTree:
 
     def group(self, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """The same grouping as the method gives by itself."""
-        sweep = RememberedSweep(self._space(models), models, self._memory)
-        grouping = Tree(sweep.space, models, sweep).grow(progress)
+        space = self._space(models)
+        sweep = RememberedSweep(space, models, self._memory)
+        grouping = Tree(space, models, sweep).grow(progress)
         self._memory.settle()
-        return grouping
+        if not self.method.looks_on:
+            return grouping
+        return improve(space, models, grouping, effort=EFFORTS[self.method.effort], progress=progress)
 
     def _space(self, models: Sequence[Model]) -> PersonSpace:
         counted = what_is_counted(models)
         known = tuple(sorted(counted.items()))
         if known not in self._spaces:
-            space = person_space(self.table, with_variance=False, **counted)
+            space = person_space(self.table, with_variance=self.method.looks_on, **counted)
             keys = np.random.default_rng(0).integers(0, 2**64, space.n_persons, dtype=np.uint64)
             self._spaces[known] = replace(space, key=keys)
         return self._spaces[known]

@@ -180,7 +180,7 @@ class Tree:
         values = {}
         for name, bound in self._bounds.items():
             most_persons, most_records = np.repeat(bound[:, best.node], 2, axis=1)
-            values[name] = self._value_summaries(name, (most_persons, most_records, most_persons, most_records))
+            values[name] = _value_summaries(self.space, name, (most_persons, most_records, most_persons, most_records))
         counts = _group_counts(sides, values)
         holds = np.ones(len(best.node), np.bool_)
         for model in self.value_models:
@@ -208,7 +208,8 @@ class Tree:
         cuts = chosen[nodes]
         self._is_left[:] = False
         trees.mark_left(self.orders, candidates.run_start[cuts], candidates.position[cuts], self._is_left)
-        sides = self._counts_of_sides(*trees.lay_out_sides(self.orders, segments, nodes, self._is_left))
+        laid_out, start = trees.lay_out_sides(self.orders, segments, nodes, self._is_left)
+        sides = counts_of_parts(self.space, self.needs, laid_out, start)
         for name, attribute in sides.values.items():
             self._side_bounds[name][0, nodes] = attribute.most_persons.reshape(-1, 2)
             self._side_bounds[name][1, nodes] = attribute.most_records.reshape(-1, 2)
@@ -217,38 +218,6 @@ class Tree:
             holds &= model.holds(sides).reshape(-1, 2).all(axis=1)
         candidates.allowed[cuts[~holds]] = False
         return nodes[~holds]
-
-    def _counts_of_sides(self, laid_out: NDArray[np.uint32], start: NDArray[np.int64]) -> GroupCounts:
-        spread = counting.spread_of_person_parts(laid_out, start, self.space.persons.row[:, 0])
-        values = {}
-        for name, pairs in self.space.pairs.items() if self.needs & (VALUE_SUMMARIES | VALUE_TABLES) else ():
-            arguments = (laid_out, start, *pairs, len(self.space.whole[name][0]))
-            if self.needs & VALUE_TABLES:
-                values[name] = self._value_lists(name, *trees.values_of_sides(*arguments))
-            else:
-                values[name] = self._value_summaries(name, trees.summaries_of_sides(*arguments))
-        joint = None
-        if self.space.items is not None:
-            joint = joint_counts(start, laid_out, self.space.items, tuple(self.space.pairs))
-        background = None
-        if self.space.background is not None:
-            background = BackgroundCounts(start_of_group=start, who=laid_out, background=self.space.background)
-        return _group_counts(spread, values, joint, background)
-
-    def _value_lists(
-        self, name: str, lists: tuple[NDArray[np.int64], ...], pairs: tuple[NDArray[np.int64], ...]
-    ) -> ValueCounts:
-        records, persons = self.space.whole[name]
-        return ValueCounts(
-            records_in_table=records, persons_in_table=persons,
-            start_of_group=lists[0], value=lists[1], records=lists[2], persons=lists[3],
-            pair_start_of_group=pairs[0], pair_person=pairs[1], pair_value=pairs[2],
-        )  # fmt: skip
-
-    def _value_summaries(self, name: str, summaries: Sequence[NDArray[np.int64]]) -> ValueCounts:
-        records, persons = self.space.whole[name]
-        named = dict(zip(SUMMARY_NAMES, summaries, strict=True))
-        return ValueCounts(records_in_table=records, persons_in_table=persons, summaries=named)
 
     def _sweep_values(self, nodes: NDArray[np.int64], segments: Segments, candidates: _Candidates) -> None:
         """Strike all cuts of some nodes that break a model which needs summaries of values only."""
@@ -264,7 +233,7 @@ class Tree:
         }
         spread = trees.spread_of_cuts(self.orders, segments, *where, self.space.persons)
         for side in (0, 1):
-            values = {name: self._value_summaries(name, sides[side].T) for name, sides in swept.items()}
+            values = {name: _value_summaries(self.space, name, sides[side].T) for name, sides in swept.items()}
             counts = _group_counts(spread[side], values)
             for model in self.summary_models:
                 candidates.allowed[cuts] &= model.holds(counts)
@@ -286,6 +255,44 @@ def what_is_counted(models: Sequence[Model]) -> dict[str, bool]:
         "with_items": any(model.needs & JOINT for model in models),
         "with_background": any(model.needs & BACKGROUND for model in models),
     }
+
+
+def counts_of_parts(
+    space: PersonSpace, needs: frozenset[str], laid_out: NDArray[np.uint32], start: NDArray[np.int64]
+) -> GroupCounts:
+    """What models need to know of lists of persons: part i has the persons laid_out[start[i]:start[i + 1]]."""
+    spread = counting.spread_of_person_parts(laid_out, start, space.persons.row[:, 0])
+    values = {}
+    for name, pairs in space.pairs.items() if needs & (VALUE_SUMMARIES | VALUE_TABLES) else ():
+        arguments = (laid_out, start, *pairs, len(space.whole[name][0]))
+        if needs & VALUE_TABLES:
+            values[name] = _value_lists(space, name, *trees.values_of_sides(*arguments))
+        else:
+            values[name] = _value_summaries(space, name, trees.summaries_of_sides(*arguments))
+    joint = None
+    if space.items is not None:
+        joint = joint_counts(start, laid_out, space.items, tuple(space.pairs))
+    background = None
+    if space.background is not None:
+        background = BackgroundCounts(start_of_group=start, who=laid_out, background=space.background)
+    return _group_counts(spread, values, joint, background)
+
+
+def _value_lists(
+    space: PersonSpace, name: str, lists: tuple[NDArray[np.int64], ...], pairs: tuple[NDArray[np.int64], ...]
+) -> ValueCounts:
+    records, persons = space.whole[name]
+    return ValueCounts(
+        records_in_table=records, persons_in_table=persons,
+        start_of_group=lists[0], value=lists[1], records=lists[2], persons=lists[3],
+        pair_start_of_group=pairs[0], pair_person=pairs[1], pair_value=pairs[2],
+    )  # fmt: skip
+
+
+def _value_summaries(space: PersonSpace, name: str, summaries: Sequence[NDArray[np.int64]]) -> ValueCounts:
+    records, persons = space.whole[name]
+    named = dict(zip(SUMMARY_NAMES, summaries, strict=True))
+    return ValueCounts(records_in_table=records, persons_in_table=persons, summaries=named)
 
 
 def _portions(segments: Segments, nodes: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

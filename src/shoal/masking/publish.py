@@ -71,7 +71,7 @@ def publish(table: Table, grouping: Grouping, mask: Mask, *, rng: np.random.Gene
         elif name == table.schema.person and names is not None:
             columns[name] = names.gather(table.person_of_record[order])
         elif name == table.schema.time:
-            columns[name] = _masked_times(table).gather(order)
+            columns[name] = masked_times(table).gather(order)
         else:
             columns[name] = without_unused_categories(table.frame[name]).gather(order)
     return Published(pl.DataFrame(columns), group, order, names, excluded=_excluded(table, order))
@@ -91,7 +91,7 @@ def spread(label_of_group: pl.Series, group_of_record: NDArray[np.int32]) -> pl.
     return label_of_group.gather(group_of_record)
 
 
-def _masked_times(table: Table) -> pl.Series:
+def masked_times(table: Table) -> pl.Series:
     """The time column as a person's own sequence number, or as dates shifted by a random number of days a person."""
     assert table.schema.time is not None
     times = table.frame[table.schema.time]

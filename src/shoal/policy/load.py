@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, model_validator
 
 from shoal.errors import ParameterError, PolicyError, did_you_mean
 from shoal.models import MODELS, Model
@@ -24,6 +24,7 @@ from shoal.policy.policy import (
     Policy,
     Share,
     SourceChoices,
+    TableChoices,
 )
 
 Document = Mapping[str, Any]
@@ -56,6 +57,7 @@ class _File(Choices):
     mask: _Mask = _Mask()
     budget: BudgetChoices = BudgetChoices()
     knowledge: KnowledgeChoices | None = None
+    tables: dict[str, TableChoices] = Field(default_factory=dict)
     seed: StrictInt | None = None
 
 
@@ -108,6 +110,7 @@ def policy_from_document(document: Document, *, name: str = "The policy") -> Pol
         source=file.source,
         seed=file.seed,
         knowledge=None if file.knowledge is None else file.knowledge.knowledge(),
+        tables=file.tables,
     )
 
 

@@ -69,6 +69,14 @@ class SourceChoices(Choices):
     join: JoinChoices | None = None
 
 
+class TableChoices(Choices):
+    """One of several related tables: its file, its key, and which columns name rows of other tables."""
+
+    file: Annotated[str, AfterValidator(_no_address)]
+    key: str | None = None
+    links: dict[str, str] = {}
+
+
 class IntervalChoices(Choices):
     """Intervals of one width over numbers, merged `factor` by `factor`."""
 
@@ -300,6 +308,8 @@ class Policy:
         Governs ties and noise; None draws one.
     knowledge
         What an adversary is taken to know, for models that reckon with it; None where the policy does not say.
+    tables
+        Several related tables by name, where the policy is about more than one.
 
     Examples
     --------
@@ -319,6 +329,7 @@ class Policy:
     source: SourceChoices = field(default_factory=SourceChoices)
     seed: int | None = None
     knowledge: Knowledge | None = None
+    tables: Mapping[str, TableChoices] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -429,7 +440,10 @@ class Policy:
         if source.join is not None:
             join = source.join.model_copy(update={"person_file": moved_file(source.join.person_file)})
             source = source.model_copy(update={"join": join})
-        return replace(self, columns=columns, source=source)
+        tables = {
+            name: table.model_copy(update={"file": moved_file(table.file)}) for name, table in self.tables.items()
+        }
+        return replace(self, columns=columns, source=source, tables=tables)
 
     def to_document(self) -> dict[str, Any]:
         """The policy as nested dicts, without what has its default; `from_document` reads it back."""

@@ -35,6 +35,7 @@ def document_of(policy: Policy) -> dict[str, Any]:
         "mask": {"name": policy.mask, **_options(policy.mask_options), **_linkage(policy)},
         "budget": _without_defaults(policy.budget),
         "knowledge": _knowledge(policy.knowledge),
+        "tables": {name: _without_defaults(table) for name, table in policy.tables.items()},
     }
     return {
         key: value

@@ -51,6 +51,7 @@ KNOWN_FILES = frozenset(
         "steward/report.html",
         "steward/report.json",
         "steward/rules.json",
+        "steward/scheme.parquet",
         "summary.html",
     }
 )

@@ -52,7 +52,7 @@ def read_rules(file: Path) -> Rules:
         raise InputError(f"The file of rules '{file}' cannot be read: {error.strerror}.") from None
 
 
-def _lies_in(folder: Path, name: str) -> bool:
+def lies_in(folder: Path, name: str) -> bool:
     """Whether a name is that of a file in a folder, and not of one elsewhere by a path or a link."""
     try:
         return Path(name).name == name != ".." and (folder / name).resolve().parent == folder.resolve()
@@ -70,7 +70,7 @@ def _files_of_tables(folder: Path) -> dict[str, Path]:
         named = {str(entry["attribute"]): str(entry["file"]) for entry in entries}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"'{CODEBOOK}' is not a codebook of shoal's, so the tables beside it are unknown.") from None
-    outside = [name for name in named.values() if not _lies_in(folder, name)]
+    outside = [name for name in named.values() if not lies_in(folder, name)]
     if outside:
         raise InputError(f"'{CODEBOOK}' names {len(outside)} files outside its folder.")
     return {column: folder / name for column, name in named.items()}

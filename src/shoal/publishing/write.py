@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.errors import ParameterError
+from shoal.masking import Mean, Ranges, Suppress
+from shoal.masking.scheme import scheme_of
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.pages import policy_in, write_pages
@@ -79,6 +81,8 @@ def write_release(
         _write_json(new / "codebook.json", codebook(release, format, labels))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         _write_groups(release, steward / "groups.parquet")
+        if isinstance(release.mask, Ranges | Mean | Suppress):
+            scheme_of(release.table, release.published, release.mask).write_parquet(steward / "scheme.parquet")
         if keep_person_map:
             _write_person_map(release, steward / "persons.parquet")
         if report:

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal import pipeline
 from shoal.errors import CannotSatisfyError, ParameterError
-from shoal.grouping import Method
+from shoal.grouping import BalanceTree, Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.masking.publish import Mask
@@ -31,6 +31,9 @@ from shoal.tuning.workbench import Point, Workbench
 TIMES_AROUND = 5
 """The frontier runs from so many times the target's risk to so many times less, as far as the table allows."""
 
+MOST_IMPROVED = 3
+"""Of the settings that were tried with less effort, how many are tried with the method's own until one meets."""
+
 HALVINGS = 7
 """How often the interval is halved in which the loosest threshold that meets the targets lies."""
 
@@ -44,7 +47,7 @@ class Tuning:
     targets: tuple[Target, ...]
     minimise: str
     points: tuple[Point, ...]
-    """Every setting that was tried, in the order of the trials."""
+    """Every setting that was tried, in the order of the trials, each with the method it was tried with."""
     chosen: Point | None
     """None only where the search was stopped before a setting met the targets."""
     release: Release | None = field(repr=False)
@@ -54,10 +57,14 @@ class Tuning:
 
     @property
     def frontier(self) -> tuple[Point, ...]:
-        """The points that no other beats in both the first target's risk and the loss, from safe to risky."""
+        """The points that no other beats in both the first target's risk and the loss, from safe to risky.
+
+        Of those with the method of the first: what was tried with more effort is another frontier.
+        """
         first = self.targets[0]
         sign = -1.0 if first.at_least else 1.0
-        by_risk = sorted(self.points, key=lambda point: (sign * point.reached[first.name], point.loss))
+        alike = [point for point in self.points if point.method == self.points[0].method]
+        by_risk = sorted(alike, key=lambda point: (sign * point.reached[first.name], point.loss))
         kept: list[Point] = []
         for point in by_risk:
             if not kept or point.loss < kept[-1].loss:
@@ -125,9 +132,10 @@ def tune(
 
     Notes
     -----
-    Settings are tried from loose to strict and measured on their groupings. The chosen one is protected for real, and
-    its targets are checked on the table as it would be published; where one fails there, the next best is taken. An
-    interrupt (Ctrl-C) ends the search and keeps what was found.
+    Settings are tried from loose to strict and measured on their groupings. A balance tree draws the frontier with
+    effort "low", which can go on from setting to setting, and the best settings are then tried with its own effort.
+    The one that loses least is protected for real, and its targets are checked on the table as it would be published;
+    where one fails there, the next best is taken. An interrupt (Ctrl-C) ends the search and keeps what was found.
     """
     aims = parse_targets(targets)
     minimise = checked_loss(minimise)
@@ -160,7 +168,7 @@ def tune(
     progress("protecting", 0.0)
     for point in ranked:
         release = pipeline.protect(
-            frame, schema, point.models, method=chosen_method, mask=chosen_mask, seed=seed,
+            frame, schema, point.models, method=point.method, mask=chosen_mask, seed=seed,
             max_suppressed=max_suppressed, max_records=max_records, line_of=line_of, measure_input=False,
         )  # fmt: skip
         if all(target.is_met(release.risk) for target in aims):
@@ -212,23 +220,26 @@ class _Search:
         n_all = self.n_points + HALVINGS * (len(dials) + len(indirect))
         done = 0
 
-        def tried(models: Iterable[Model]) -> Point | None:
+        def tried(models: Iterable[Model], method: Method | None = None) -> Point | None:
             nonlocal done
             progress("tuning", min(done / n_all, 1.0))
             before = len(bench.points)
-            point = bench.try_out(models, self.method)
+            point = bench.try_out(models, method or self.method)
             done += 1
             if on_point is not None and point is not None and len(bench.points) > before:
                 on_point(point)
             return point
 
         try:
-            self._draw_frontier(tried)
+            quick = _quick(self.method)
+            self._draw_frontier(lambda models: tried(models, quick))
             for target in indirect:
                 self._search(dial_for(target), [target], tried)
             for model, dial in zip(self.free, dials, strict=True):
                 governed = [target for target in self.targets if (target.key in OF_VALUES) == dial.of_values]
                 self._search(dial, governed, tried, column=getattr(model, "column", None))
+            if quick != self.method:
+                self._improve(bench, tried)
         except KeyboardInterrupt:
             return True
         return False
@@ -247,6 +258,14 @@ class _Search:
             model = model_of_target(replace(first, limit=level))
             if model is not None:
                 tried([*beside, model])
+
+    def _improve(self, bench: Workbench, tried: Callable[[Iterable[Model]], Point | None]) -> None:
+        """Try the best settings of the frontier with the method's own effort, until one meets the targets."""
+        meeting = [point for point in bench.points if point.meets and point.method != self.method]
+        for best in sorted(meeting, key=lambda point: point.loss)[:MOST_IMPROVED]:
+            point = tried(best.models)
+            if point is not None and point.meets:
+                return
 
     def _levels(self, target: Target) -> list[Fraction]:
         """Bounds around the target's own, which is one of them, from loose to strict."""
@@ -289,6 +308,11 @@ class _Search:
                 high = middle
             else:
                 low = middle
+
+
+def _quick(method: Method) -> Method:
+    """The method without what it does at length after the tree, where it does."""
+    return replace(method, effort="low") if isinstance(method, BalanceTree) and method.looks_on else method
 
 
 def _between(start: float, end: float, n: int, target: Target) -> list[Fraction]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Point:
     """One setting, and what it comes to."""
 
     models: tuple[Model, ...]
-    method: object
+    method: Method
     risk: Risk
     utility: Utility
     seconds: float
@@ -47,7 +47,7 @@ class Point:
         """The point as JSON."""
         return {
             "models": self.setting(),
-            "method": getattr(self.method, "name", type(self.method).__name__),
+            "method": written(self.method),
             "loss": self.loss,
             "reached": self.reached,
             "meets": self.meets,
@@ -55,6 +55,15 @@ class Point:
             **asdict(self.utility),
             "seconds": self.seconds,
         }
+
+
+def written(method: object) -> str:
+    """A method with the options that differ from their defaults, as `compare` takes it: "balance-tree:cut=median"."""
+    name = str(getattr(method, "name", type(method).__name__))
+    if not is_dataclass(method):
+        return name
+    options = {field.name: (getattr(method, field.name), field.default) for field in fields(method)}
+    return ":".join([name, *(f"{option}={value}" for option, (value, usual) in options.items() if value != usual)])
 
 
 def _named(model: Model) -> str:
@@ -96,7 +105,7 @@ class Workbench:
 
     def _group(self, models: tuple[Model, ...], method: Method) -> Grouping:
         """Group by the method; a balance tree with the best cut goes on from the trees that were grown before."""
-        if not isinstance(method, BalanceTree) or method.cut != "best":
+        if not isinstance(method, BalanceTree) or not method.cuts_best:
             return method.group(self.table, models, silent)
         if method not in self._prepared:
             self._prepared[method] = PreparedTree(method, self.table)

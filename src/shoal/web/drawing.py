@@ -75,12 +75,19 @@ Points = Sequence[Mapping[str, Any]]
 def frontier_of(points: Points, target: str, *, at_least: bool = False) -> list[Mapping[str, Any]]:
     """The points that no other beats in both the risk and the loss, from safe to risky; as `Tuning.frontier`."""
     sign = -1.0 if at_least else 1.0
-    by_risk = sorted(points, key=lambda point: (sign * point["reached"][target], point["loss"]))
+    alike = [point for point in points if point["method"] == points[0]["method"]]
+    by_risk = sorted(alike, key=lambda point: (sign * point["reached"][target], point["loss"]))
     kept: list[Mapping[str, Any]] = []
     for point in by_risk:
         if not kept or point["loss"] < kept[-1]["loss"]:
             kept.append(point)
     return kept
+
+
+def worth_choosing(points: Points, target: str) -> list[Mapping[str, Any]]:
+    """The frontier, and what was tried with more effort than it, from safe to risky."""
+    with_effort = [point for point in points if point["method"] != points[0]["method"]]
+    return sorted([*frontier_of(points, target), *with_effort], key=lambda point: float(point["reached"][target]))
 
 
 def setting_in_words(point: Mapping[str, Any]) -> str:
@@ -118,26 +125,26 @@ def frontier_svg(
 ) -> Markup:
     """Risk against loss: every setting tried, the frontier between them, the limit, and the chosen setting.
 
-    Points of the frontier are buttons; `data-point` holds their number.
+    Points of the frontier, and those tried with more effort, are buttons; `data-point` holds their number.
     """
     axes = Axes.of(points, target, limit)
-    frontier = frontier_of(points, target)
-    on_frontier = {point["number"] for point in frontier}
-    others = [point for point in points if point["number"] not in on_frontier]
+    frontier, offered = frontier_of(points, target), worth_choosing(points, target)
+    numbers = {point["number"] for point in offered}
+    others = [point for point in points if point["number"] not in numbers]
     line = " ".join(f"{axes.x(p['reached'][target]):.1f},{axes.y(p['loss']):.1f}" for p in frontier)
     drawn = [
         *_frame(axes, risk_name, loss_name, is_share),
         *_limit(axes, limit, is_share),
         el("polyline", points=line, class_="frontier-line") if len(frontier) > 1 else "",
         *(_tried(point, axes, target) for point in others),
-        *(_choosable(point, axes, target, risk_name, loss_name, is_share, chosen) for point in frontier),
+        *(_choosable(point, axes, target, risk_name, loss_name, is_share, chosen) for point in offered),
     ]
     return el(
         "svg",
         joined(drawn),
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="group",
-        aria_label=f"{risk_name} against {loss_name}: {len(points)} settings tried, {len(frontier)} worth choosing",
+        aria_label=f"{risk_name} against {loss_name}: {len(points)} settings tried, {len(offered)} worth choosing",
         class_="chart frontier",
     )
 

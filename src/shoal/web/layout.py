@@ -104,7 +104,8 @@ class View:
         self._banner.clear()
         with self._banner, note("This project was changed in another tab or window. This page shows what it was "
                                 "before; nothing of it is saved until you load it again.", tone="warn"):  # fmt: skip
-            button("Load again", lambda: ui.navigate.reload())
+            # in the browser itself: this note may be drawn again while it is being clicked
+            button("Load again").on("click", js_handler="() => window.location.reload()")
 
     def _look(self) -> None:
         if self.app.project.chosen.version != self.seen and not self._banner.default_slot.children:

@@ -123,7 +123,8 @@ def test_from_a_file_to_a_release(serve: Serve, open_page: Opened, tmp_path: Pat
     tuning = shoal.tune(frame, schema, targets=targets)
     assert found.data["targets"] == targets
     assert [point["loss"] for point in found.data["points"]] == [point.loss for point in tuning.points]
-    assert page.locator("[data-point]").count() == len(tuning.frontier)
+    n_with_effort = sum(point.method != tuning.points[0].method for point in tuning.points)
+    assert page.locator("[data-point]").count() == len(tuning.frontier) + n_with_effort
     assert tuning.chosen is not None
     assert steward.fact(page, "mean error of what is shown") == steward.plain(share(tuning.chosen.loss, 1))
     assert page.locator("[data-point][aria-pressed=true]").count() == 1
@@ -234,7 +235,7 @@ def test_methods_side_by_side_and_a_search_that_is_stopped(serve: Serve, open_pa
     kept = project_of(served).result("frontier")
     assert kept is not None
     points = kept.data.get("points") or kept.data["partials"]
-    assert len(drawing.frontier_of(points, "max_gidr")) == n_points
+    assert len(drawing.worth_choosing(points, "max_gidr")) == n_points
 
 
 def test_methods_are_compared(serve: Serve, open_page: Opened, tmp_path: Path) -> None:

@@ -242,7 +242,8 @@ class ProtectPage:
             layout.card(
                 "What it costs",
                 hint="Each dot is a setting: further left is safer, further down loses less. Those on the line are "
-                "worth choosing. Choose one with the mouse, or with Tab and Enter.",
+                "worth choosing; a dot below it was grouped with more effort, as a release is. Choose one with the "
+                "mouse, or with Tab and Enter.",
             ),
         ):
             if job is not None and job.is_running:
@@ -528,7 +529,7 @@ def _numbers(points: Sequence[Plain], target: str, minimise: str, chosen: int | 
     from shoal.reporting.page import table
 
     rows: list[list[Content]] = []
-    for point in drawing.frontier_of(points, target):
+    for point in drawing.worth_choosing(points, target):
         mark = "chosen" if point["number"] == chosen else "meets the goal" if point["meets"] else ""
         rows.append([drawing.setting_in_words(point), share(point["reached"][target], 1), share(point["loss"], 2),
                      count(point["groups"]), mark])  # fmt: skip

@@ -1,0 +1,308 @@
+"""Masking later records by the groups of a release, and verifying all records together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.applying.covering import Covering, schema_by_scheme
+from shoal.applying.stored import Stored
+from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError, SchemaError
+from shoal.masking import secrecy
+from shoal.masking.publish import masked_times, without_unused_categories
+from shoal.pipeline import verify, why_not
+from shoal.publishing.release import Assessment
+from shoal.reading import Reading, put_under_one_another
+from shoal.table.columns import LineOf
+from shoal.table.observe import Observation
+from shoal.table.schema import Schema
+from shoal.table.table import Table
+
+HOLD_BACK = "Allow to leave out persons of these groups with --max-suppressed, or make a new release of all records."
+
+
+@dataclass(frozen=True)
+class Applied:
+    """All records of a release and the later ones, as they will be published, and what was counted on them."""
+
+    stored: Stored
+    frame: pl.DataFrame = field(repr=False)
+    group_of_record: NDArray[np.int32] = field(repr=False)
+    is_new: NDArray[np.bool_] = field(repr=False)
+    pseudonyms: pl.DataFrame | None = field(repr=False)
+    """The person map of all, where the release has one."""
+    together: Assessment
+    """Of all records together."""
+    alone: Assessment
+    """Of the later records alone, which whoever keeps the earlier release can tell from the others."""
+    new_persons: int
+    known_persons: int
+    suppressed_persons: int
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The keys of the JSON contract, of all records together; the later ones alone stand under "new"."""
+        return {
+            **self.together.to_dict(),
+            "ane": None,  # only the originals of the earlier records could tell
+            "new": {
+                "records": int(self.is_new.sum()),
+                "persons": self.new_persons + self.known_persons,
+                "known_persons": self.known_persons,
+                "verdict": self.alone.verdict.to_dict(),
+            },
+            "suppressed_persons": self.suppressed_persons,
+            "notes": list(self.notes),
+        }
+
+
+def apply(
+    stored: Stored,
+    new: Reading,
+    schema: Schema,
+    *,
+    all_new: bool = False,
+    max_suppressed: int = 0,
+    check_new: bool = False,
+    line_of: LineOf | None = None,
+) -> Applied:
+    """Mask later records by the groups of a release.
+
+    A person whom the person map knows stays in their group and keeps their pseudonym; another joins the group that
+    covers every record of theirs and is narrowest. The union of old and new records is then verified.
+
+    Parameters
+    ----------
+    stored, new, schema
+        The release, later records of the same kind, and the roles of their columns.
+    all_new
+        Says that nobody among the new records is in the release already, where no person map tells.
+    max_suppressed
+        How many persons may be left out, because no group covers them or because their records would break a model in
+        their group.
+    check_new
+        Whether the new records alone must meet the models too. Whoever keeps the earlier release can tell them from
+        the others.
+
+    Raises
+    ------
+    CannotSatisfyError
+        More persons than may be left out are covered by no group.
+    PrivacyNotMetError
+        The union breaks a model, or with `check_new` the new records alone do.
+    """
+    _refuse_unknown_persons(stored, schema, all_new)
+    table = Table.from_frame(new.frame, schema_by_scheme(schema, stored.scheme), line_of=line_of)
+    known = _groups_of_known(stored, table, schema)
+    covering = Covering.of(table, schema, stored.scheme, stored.policy.mask)
+    group_of_person = _assigned(covering, known)
+    _refuse_uncovered(covering, group_of_person, known, max_suppressed)
+    names, pseudonyms = _named(stored, table, schema, known)
+    masked = Reading(_masked(stored, table, schema, group_of_person, names, known), new.source)
+    union = put_under_one_another([stored.published, masked]).frame
+    is_left_out = _held_back(stored, union, table, group_of_person < 0, max_suppressed)
+    if is_left_out.all():
+        raise CannotSatisfyError("Nobody among the new persons can be added. Make a new release of all records.")
+    n_old = stored.published.frame.height
+    keep = ~is_left_out[table.person_of_record]
+    frame = union.filter(pl.Series(np.concatenate([np.ones(n_old, np.bool_), keep])))
+    judged = stored.policy.schema_of_release()
+    together = verify(frame, judged, stored.policy.models)
+    if not together.holds:
+        raise PrivacyNotMetError(f"With the new records: {why_not(together.verdict)} {HOLD_BACK}")
+    alone = verify(frame[n_old:], judged, stored.policy.models)
+    if check_new and not alone.holds:
+        raise PrivacyNotMetError(f"The new records alone: {why_not(alone.verdict)}")
+    if pseudonyms is not None and schema.person is not None:  # of those who are published
+        pseudonyms = pseudonyms.join(frame.select(pseudonym=pl.col(schema.person).cast(pl.String)), on="pseudonym",
+                                     how="semi", maintain_order="left")  # fmt: skip
+    group_of_new = group_of_person[table.person_of_record][keep]
+    order = secrecy.secret_order(frame.height)
+    n_known, n_suppressed = int((~is_left_out & (known >= 0)).sum()), int(is_left_out.sum())
+    return Applied(
+        stored,
+        frame[order],
+        np.concatenate([stored.group_of_record.to_numpy(), group_of_new]).astype(np.int32)[order],
+        (np.arange(frame.height) >= n_old)[order],
+        pseudonyms,
+        together,
+        alone,
+        new_persons=table.n_persons - n_known - n_suppressed,
+        known_persons=n_known,
+        suppressed_persons=n_suppressed,
+        notes=(*table.notes, *_notes(alone, n_suppressed)),
+    )
+
+
+def _held_back(
+    stored: Stored, union: pl.DataFrame, table: Table, is_left_out: NDArray[np.bool_], max_suppressed: int
+) -> NDArray[np.bool_]:
+    """Who is left out: those whom no group covers and, as far as it is allowed, those who would break a group."""
+    schema, models = stored.policy.schema_of_release(), stored.policy.models
+    needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
+    n_old = stored.published.frame.height
+    while True:
+        keep = np.concatenate([np.ones(n_old, np.bool_), ~is_left_out[table.person_of_record]])
+        seen = Observation.of_frame(union.filter(pl.Series(keep)), schema)
+        counts = seen.counts(needs)
+        is_broken = ~np.logical_and.reduce([model.holds(counts) for model in models])
+        records = np.flatnonzero(keep)[is_broken[seen.group_of_record]] - n_old
+        breaking = np.unique(table.person_of_record[records[records >= 0]])
+        if not len(breaking) or int(is_left_out.sum()) + len(breaking) > max_suppressed:
+            return is_left_out  # the verdict tells whether it holds
+        is_left_out = is_left_out.copy()
+        is_left_out[breaking] = True
+
+
+def _notes(alone: Assessment, n_suppressed: int) -> list[str]:
+    notes = (
+        [f"{n_suppressed:,} persons were left out: no group covers them, or they would break one."]
+        if n_suppressed
+        else []
+    )
+    if not alone.holds:
+        broken = [model.name for model in alone.verdict.models if not model.holds]
+        notes.append(
+            f"The new records alone do not meet {', '.join(broken)}. Whoever keeps the earlier release can tell them "
+            "from the others: where that is possible, ask for --check-new, or wait for more records."
+        )
+    return notes
+
+
+def _refuse_unknown_persons(stored: Stored, schema: Schema, all_new: bool) -> None:
+    """Refuse to count a person as two: without a person map nobody knows who of the new persons is known."""
+    if schema.person is not None and stored.pseudonyms is None and not all_new:
+        raise ParameterError(
+            "The release keeps no person map (steward/persons.parquet), so persons who are in it already would be "
+            "counted twice, and the risk would look lower than it is. Make releases with --keep-person-map; or, where "
+            "nobody among the new records is in the release, say so with --all-new."
+        )
+
+
+def _ids(table: Table, schema: Schema) -> pl.Series:
+    """The id of each person of the table, as text."""
+    assert schema.person is not None
+    ids = table.frame[schema.person].cast(pl.String).to_frame("person")
+    return ids.with_columns(code=pl.Series(table.person_of_record)).unique("code").sort("code")["person"]
+
+
+def _groups_of_known(stored: Stored, table: Table, schema: Schema) -> NDArray[np.int32]:
+    """The group of each person whom the release knows, -1 of others."""
+    if schema.person is None or stored.pseudonyms is None:
+        return np.full(table.n_persons, -1, dtype=np.int32)
+    published = pl.DataFrame(
+        {"pseudonym": stored.published.frame[schema.person].cast(pl.String), "group": stored.group_of_record}
+    ).unique("pseudonym")
+    known = _ids(table, schema).to_frame().join(stored.pseudonyms, on="person", how="left", maintain_order="left")
+    found = known.join(published, on="pseudonym", how="left", maintain_order="left")
+    lost = found.filter(pl.col("pseudonym").is_not_null() & pl.col("group").is_null()).height
+    if lost or found.height != table.n_persons:
+        raise SchemaError("The person map of the release does not fit its published table.")
+    return found["group"].fill_null(-1).cast(pl.Int32).to_numpy()
+
+
+def _assigned(covering: Covering, known: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The group of each person: the one they are in, or the closest that covers them; -1 where none does."""
+    group_of_person = np.full(len(known), -1, dtype=np.int32)
+    for person, own in enumerate(known.tolist()):
+        covers = covering.groups_of(person)
+        if own >= 0:
+            group_of_person[person] = own if covers[own] else -1
+        elif covers.any():
+            group_of_person[person] = covering.closest(person, covers)
+    return group_of_person
+
+
+def _refuse_uncovered(
+    covering: Covering, group_of_person: NDArray[np.int32], known: NDArray[np.int32], max_suppressed: int
+) -> None:
+    uncovered = np.flatnonzero(group_of_person < 0)
+    if len(uncovered) <= max_suppressed:
+        return
+    n_known = int((known[uncovered] >= 0).sum())
+    never: dict[str, int] = {}
+    for person in uncovered.tolist():
+        for name in covering.columns_that_never_fit(person):
+            never[name] = never.get(name, 0) + 1
+    named = (
+        f" Values that no group shows: {', '.join(f'{name} of {n:,}' for name, n in never.items())}." if never else ""
+    )
+    raise CannotSatisfyError(
+        f"{len(uncovered):,} of {len(known):,} persons are covered by no group of the release ({n_known:,} of them are "
+        f"in it, with values outside what their group shows).{named} Nothing was written. Leave them out with "
+        f"--max-suppressed {len(uncovered)}, or make a new release of all records."
+    )
+
+
+def _named(
+    stored: Stored, table: Table, schema: Schema, known: NDArray[np.int32]
+) -> tuple[pl.Series | None, pl.DataFrame | None]:
+    """The pseudonym of each person, and the map of all: known persons keep theirs, others get new ones."""
+    if schema.person is None:
+        return None, None
+    taken = set(stored.published.frame[schema.person].cast(pl.String).to_list())
+    fresh: list[str] = []
+    while len(fresh) < table.n_persons:
+        fresh += [name for name in secrecy.pseudonyms(table.n_persons).to_list() if name not in taken][
+            : table.n_persons
+        ]
+        taken.update(fresh)
+    ids = _ids(table, schema).to_frame().with_columns(fresh=pl.Series(fresh[: table.n_persons]))
+    if stored.pseudonyms is None:
+        return ids["fresh"], None
+    both = ids.join(stored.pseudonyms, on="person", how="left", maintain_order="left")
+    both = both.select("person", pseudonym=pl.coalesce("pseudonym", "fresh"))
+    everybody = pl.concat([stored.pseudonyms.select("person", "pseudonym"), both.filter(pl.Series(known < 0))])
+    return both["pseudonym"], everybody
+
+
+def _masked(
+    stored: Stored,
+    table: Table,
+    schema: Schema,
+    group_of_person: NDArray[np.int32],
+    names: pl.Series | None,
+    known: NDArray[np.int32],
+) -> pl.DataFrame:
+    """The later records as they will be published: what their group shows, just as it stands in the release."""
+    old = stored.published.frame
+    shown = old.select(schema.quasi_names).with_columns(group=stored.group_of_record).unique("group", keep="first")
+    by_group = shown.sort("group")
+    place = np.searchsorted(by_group["group"].to_numpy(), np.maximum(group_of_person, 0)[table.person_of_record])
+    columns: dict[str, pl.Series] = {}
+    for name in old.columns:
+        if name in schema.quasi_names:
+            columns[name] = by_group[name].gather(place)
+        elif name == schema.person and names is not None:
+            columns[name] = names.gather(table.person_of_record)
+        elif name == schema.time:
+            columns[name] = _times(stored, table, schema, names, known)
+        else:
+            columns[name] = without_unused_categories(table.frame[name])
+    return pl.DataFrame(columns)
+
+
+def _times(
+    stored: Stored, table: Table, schema: Schema, names: pl.Series | None, known: NDArray[np.int32]
+) -> pl.Series:
+    """Times of later records: a known person's sequence goes on where it ended."""
+    assert schema.time is not None
+    times = masked_times(table)
+    if not (known >= 0).any():
+        return times
+    if schema.time_as == "shift":
+        raise ParameterError(
+            "Dates of the release were shifted by a number of days a person that was not kept, so later dates of known "
+            "persons cannot follow them. Publish times as a sequence, or make a new release of all records."
+        )
+    assert schema.person is not None
+    assert names is not None
+    old = stored.published.frame
+    last = old.group_by(pl.col(schema.person).cast(pl.String).alias("name")).agg(
+        last=pl.col(schema.time).cast(pl.Int64, strict=False).max()
+    )
+    before = names.to_frame("name").join(last, on="name", how="left", maintain_order="left")["last"].fill_null(0)
+    return times.cast(pl.Int64) + before.gather(table.person_of_record)

@@ -1,0 +1,89 @@
+"""What a release folder keeps that later records can be masked by."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import InputError, ParameterError
+from shoal.models.counts import BACKGROUND
+from shoal.policy import Policy
+from shoal.publishing.folder import finish_interrupted
+from shoal.publishing.manifest import check_manifest, read_manifest
+from shoal.publishing.pages import PAGES
+from shoal.publishing.tables import FORMATS
+from shoal.reading import CsvOptions, Reading, read_files
+
+SCHEME = "steward/scheme.parquet"
+GROUPS = "steward/groups.parquet"
+PERSONS = "steward/persons.parquet"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A release as its folder holds it: the published table, its groups, their scheme, and who is who."""
+
+    folder: Path
+    policy: Policy
+    published: Reading
+    format: str
+    group_of_record: pl.Series
+    scheme: pl.DataFrame
+    pseudonyms: pl.DataFrame | None
+    """The person map, columns `person` (as text) and `pseudonym`; None where it was not kept."""
+    codebook: dict[str, Any]
+    seed: int
+
+
+def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
+    """Read a release folder, whose files must be those that were written.
+
+    Raises
+    ------
+    InputError
+        The folder is no release of shoal's, or a file of it has changed, or it has no scheme.
+    ParameterError
+        Its models reckon with rules about persons, or its mask shows no label a group.
+    """
+    folder = Path(folder)
+    finish_interrupted(folder)
+    if not (folder / "steward").is_dir():
+        raise InputError(
+            f"'{folder}' is no release folder with a folder 'steward' in it. Name one that protect has written."
+        )
+    changed = [said for said in check_manifest(folder) if not any(repr(name) in said for name in PAGES)]
+    if changed:
+        raise InputError(f"{changed[0]} Later records are added to a whole release only: see 'shoal verify {folder}'.")
+    policy = policy or Policy.load(folder / "steward" / "policy.toml")
+    if not (folder / SCHEME).is_file():
+        raise ParameterError(
+            f"The release has no '{SCHEME}', so later records cannot be masked by its groups. The masks range, mean "
+            f"and suppress keep one, not {policy.mask}. A release of an older version is to be made anew."
+        )
+    if any(model.needs & BACKGROUND for model in policy.models):
+        raise ParameterError(
+            "The release was made against rules that an adversary may know, which are about the records that it has. "
+            "Make a new release of all records."
+        )
+    manifest = read_manifest(folder) or {}
+    format = str(manifest.get("format"))
+    if format not in FORMATS:
+        raise InputError("The manifest does not say which format the release has.")
+    csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding)
+    published = read_files(folder / f"release.{format}", csv=csv)
+    groups = pl.read_parquet(folder / GROUPS).sort("record")["group"]
+    if len(groups) != published.frame.height:
+        raise InputError(
+            f"'{GROUPS}' does not have a group for each of the {published.frame.height:,} published records."
+        )
+    persons = folder / PERSONS
+    pseudonyms = pl.read_parquet(persons).with_columns(pl.col("person").cast(pl.String)) if persons.is_file() else None
+    codebook = json.loads((folder / "codebook.json").read_text(encoding="utf-8"))
+    return Stored(
+        folder, policy, published, format, groups, pl.read_parquet(folder / SCHEME), pseudonyms, codebook,
+        int(str(manifest.get("seed", 0))),
+    )  # fmt: skip

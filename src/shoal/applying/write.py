@@ -1,0 +1,72 @@
+"""The folder of a release that has grown: all records, the scheme they share, and what the steward keeps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from shoal.applying.apply import Applied
+from shoal.errors import ParameterError
+from shoal.publishing.folder import replacing_folder
+from shoal.publishing.manifest import MANIFEST_PATH, sha256_of_file, write_manifest
+from shoal.publishing.tables import FORMATS, write_table
+from shoal.reading import CsvOptions, Labels
+
+
+def write_applied(
+    applied: Applied,
+    folder: str | Path,
+    *,
+    overwrite: bool = False,
+    format: str | None = None,
+    inputs: Sequence[Path] = (),
+    sources: Sequence[str] = (),
+    labels: Labels | None = None,
+    started: datetime | None = None,
+) -> Path:
+    """Write the release folder of old and new records together; in one step, as a first release is.
+
+    `folder` may be that of the earlier release, with `overwrite`. Reports are made from the folder afterwards.
+    """
+    stored = applied.stored
+    format = format or stored.format
+    if format not in FORMATS:
+        raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
+    earlier = sha256_of_file(stored.folder / MANIFEST_PATH)
+    policy_text = stored.policy.moved(stored.folder / "steward", Path(folder) / "steward").to_toml()
+    csv = CsvOptions(delimiter=stored.policy.source.delimiter, encoding=stored.policy.source.encoding)
+    book = {
+        **stored.codebook,
+        "models": [{"name": model.name, "asked": model.asked, "holds": model.holds}
+                   for model in applied.together.verdict.models],
+    }  # fmt: skip
+    with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
+        steward = new / "steward"
+        steward.mkdir(mode=0o700)
+        write_table(applied.frame, new / f"release.{format}", format, csv=csv, labels=labels)
+        _write_json(new / "codebook.json", book)
+        (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
+        groups = pl.DataFrame({"group": applied.group_of_record, "is_new": applied.is_new})
+        groups.with_row_index("record").write_parquet(steward / "groups.parquet")
+        stored.scheme.write_parquet(steward / "scheme.parquet")
+        if applied.pseudonyms is not None:
+            applied.pseudonyms.write_parquet(steward / "persons.parquet")
+        write_manifest(
+            new, inputs=inputs, policy_text=policy_text, seed=stored.seed, started=started or datetime.now(UTC),
+            finished=datetime.now(UTC),
+            extra={
+                "verdict": applied.together.verdict.to_dict(),
+                "format": format,
+                "earlier_release": earlier,
+                **({"sources": list(sources)} if sources else {}),
+            },
+        )  # fmt: skip
+    return Path(folder)
+
+
+def _write_json(path: Path, content: dict[str, object]) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

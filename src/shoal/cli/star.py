@@ -1,0 +1,135 @@
+"""Several related tables through the command: what protect and verify do where a policy has [tables]."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.errors import InputError, ParameterError, PolicyError
+
+if TYPE_CHECKING:
+    from shoal.policy import Policy
+    from shoal.relating import Star
+
+NOT_MET = 3
+
+
+def star_of(policy: Policy) -> Star:
+    """How the tables of a policy hang together."""
+    from shoal.relating import Star, StarTable
+
+    return Star({name: StarTable(key=table.key, links=table.links) for name, table in policy.tables.items()})
+
+
+def protect_tables(
+    policy: Policy,
+    folder: Path,
+    output: str,
+    *,
+    files: Sequence[str],
+    overwrite: bool,
+    format: str | None,
+    no_report: bool,
+    keep_person_map: bool,
+    into: str | None,
+    as_json: bool,
+    started: datetime,
+) -> None:
+    """Protect the tables that a policy names."""
+    from shoal.cli import output as say
+    from shoal.cli.choices import csv_options
+    from shoal.cli.protect import show_release
+    from shoal.reading import read_files
+    from shoal.relating import protect_star, write_star
+    from shoal.relating.star import check_tables, join_all
+
+    clock = time.perf_counter()
+    if files:
+        raise click.UsageError(
+            "The policy names related tables with their files under [tables]: name no FILE beside it."
+        )
+    if into is not None:
+        raise ParameterError("Related tables are written to a folder, not to a database. Leave --into out.")
+    star = star_of(policy)
+    csv = csv_options(policy)
+    readings = {
+        name: read_files(folder / table.file, csv=csv, labels=policy.source.labels)
+        for name, table in policy.tables.items()
+    }
+    for reading in readings.values():
+        say.say_notes(reading.notes)
+    frames = {name: reading.frame for name, reading in readings.items()}
+    joined = join_all(star, check_tables(star, frames)[0], policy.schema_of_release())
+    with say.progress_bar() as progress, say.warnings_as_notes() as told:
+        release = protect_star(
+            frames,
+            star,
+            policy.schema(folder, joined),
+            policy.models,
+            method=policy.method,
+            mask=policy.mask,
+            seed=policy.seed,
+            max_suppressed=policy.budget.max_suppressed,
+            max_records=policy.budget.max_records,
+            progress=progress,
+            **policy.options,
+        )
+        first = readings[star.root].source
+        write_star(
+            release,
+            output,
+            policy_text=policy.moved(folder, Path(output) / "steward").to_toml(),
+            overwrite=overwrite,
+            format=format or first.written_as,
+            keep_person_map=keep_person_map,
+            report=not no_report,
+            inputs=[path for reading in readings.values() for path in reading.source.paths],
+            csv=first.csv,
+            started=started,
+        )
+    say.say_notes(note for note in release.notes if note not in told)
+    answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}
+    if as_json:
+        say.say_json(answer)
+    else:
+        show_release(say.console(), answer, output)
+
+
+def verify_tables(ctx: click.Context, release: Path, flags: Mapping[str, Any], *, as_json: bool) -> None:
+    """Recount published tables that belong together."""
+    from shoal.cli import output
+    from shoal.cli.choices import chosen_policy, csv_options_of_release
+    from shoal.publishing.folder import finish_interrupted
+    from shoal.publishing.manifest import check_manifest
+    from shoal.relating import read_star, verify_star
+
+    clock = time.perf_counter()
+    finish_interrupted(release)
+    own = release / "steward" / "policy.toml"
+    policy, _ = chosen_policy({**flags, "files": ()}, default_file=own if own.is_file() else None)
+    if not policy.models:
+        raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
+    star, frames = read_star(release, csv_options_of_release(policy, flags))
+    if policy.tables and star != star_of(policy):
+        raise InputError("The codebook tells of other tables, keys or links than the policy.")
+    found = verify_star(frames, star, policy.schema_of_release(), policy.models)
+    problems = [*(check_manifest(release) if own.parent.is_dir() else []), *found.problems]
+    holds = found.holds and not problems
+    answer: dict[str, Any] = {**found.to_dict(), "problems": problems, "ane": None}
+    answer["verdict"] = {**answer["verdict"], "holds": holds}
+    answer["seconds"] = time.perf_counter() - clock
+    if as_json:
+        output.say_json(answer)
+    else:
+        screen = output.console()
+        screen.print(output.measures_table({"published": answer}, title=f"{release}: its tables, joined again"))
+        output.show_verdict(screen, answer["verdict"])
+        for problem in problems:
+            screen.print(f"Problem: {problem}", markup=False, style="red")
+    if not holds:
+        ctx.exit(NOT_MET)

@@ -1,0 +1,142 @@
+"""The scheme of a release: what each group shows of each quasi-identifier, and which values that covers.
+
+The steward keeps it, so that later records can be masked by the groups that there are. It says no more than the
+published table does, but in a form that need not be read out of labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.masking.grouped import GroupedRecords
+from shoal.masking.labels import EVERYTHING, names_of_codes
+from shoal.masking.publish import Published
+from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.table.table import QuasiColumn, Table
+from shoal.table.texts import texts_of_floats, texts_of_units
+
+FORM: dict[str, Any] = {
+    "column": pl.String,
+    "kind": pl.String,
+    "group": pl.Int32,
+    "label": pl.String,
+    "low": pl.String,
+    "high": pl.String,
+    "members": pl.List(pl.String),
+    "anything": pl.Boolean,
+    "missing": pl.Boolean,
+}
+"""One line for each quasi-identifier and group. `low` and `high` are of numbers and dates, null where open; `members`
+are of categories; `anything` says that every value is covered, `missing` that a missing one is."""
+
+BELOW, ABOVE = " or less", "at least "
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What the groups show of one quasi-identifier."""
+
+    column: QuasiColumn
+    records: GroupedRecords
+    labels: pl.Series
+
+    def lines(self, mask: str) -> pl.DataFrame:
+        n = self.records.n_groups
+        covered = self._covered(mask)
+        is_missing = _is_missing(self.column)
+        n_missing = np.bincount(self.records.group_of_record[is_missing], minlength=n)
+        everything = self.labels.fill_null("").str.strip_suffix(" or missing") == EVERYTHING
+        nothing: list[None] = [None] * n
+        return pl.DataFrame(
+            {
+                "column": [self.column.name] * n,
+                "kind": [self._kind()] * n,
+                "group": np.arange(n, dtype=np.int32),
+                "label": self.labels,
+                "low": covered.get("low", nothing),
+                "high": covered.get("high", nothing),
+                "members": covered.get("members", nothing),
+                "anything": everything,
+                "missing": n_missing > 0,
+            },
+            schema=FORM,
+        )
+
+    def _kind(self) -> str:
+        if self.column.source is not None and self.column.source.hierarchy is not None:
+            return "node"
+        return getattr(self.column, "kind", "nominal")
+
+    def _covered(self, mask: str) -> dict[str, Any]:
+        if mask == "mean":
+            return {"low": self.labels, "high": self.labels}
+        if self._kind() == "node":
+            return {}
+        if isinstance(self.column, CategoryColumn):
+            start, codes, _ = self.records.categories(self.column)
+            names = pl.Series(names_of_codes(self.column), dtype=pl.String).gather(codes).to_list()
+            n_names = len(self.column.categories)
+            present = [
+                [names[at] for at in range(first, last) if codes[at] < n_names]
+                for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
+            ]
+            return {"members": present}
+        low, high, n_missing = _ends(self.column, self.records)
+        has_values = n_missing < self.records.n_records
+        if self.column.categories:
+            order = self.column.categories
+            ends = zip(low.tolist(), high.tolist(), has_values.tolist(), strict=True)
+            return {"members": [list(order[first : last + 1]) if is_any else [] for first, last, is_any in ends]}
+        return self._open_ended(_texts(self.column, low), _texts(self.column, high), has_values)
+
+    def _open_ended(self, low: pl.Series, high: pl.Series, has_values: NDArray[np.bool_]) -> dict[str, Any]:
+        """Ends of ranges; one that is published as open is open here, and a group without values covers none."""
+        shown = self.labels.fill_null("").str.strip_suffix(" or missing")
+        is_open_below, is_open_above = shown.str.ends_with(BELOW), shown.str.starts_with(ABOVE)
+        lows = pl.select(pl.when(~is_open_below & ~is_open_above).then(low).when(is_open_above)
+                         .then(shown.str.strip_prefix(ABOVE))).to_series()  # fmt: skip
+        highs = pl.select(pl.when(~is_open_below & ~is_open_above).then(high).when(is_open_below)
+                          .then(shown.str.strip_suffix(BELOW))).to_series()  # fmt: skip
+        empty = pl.Series(~has_values)
+        return {
+            "low": pl.select(pl.when(empty).then(pl.lit("1")).otherwise(lows)).to_series(),
+            "high": pl.select(pl.when(empty).then(pl.lit("0")).otherwise(highs)).to_series(),
+        }
+
+
+def scheme_of(table: Table, published: Published, mask: Any) -> pl.DataFrame:
+    """The scheme of a release, for masks that show a label a group."""
+    group_of_record = np.empty(table.n_records, dtype=np.int32)
+    group_of_record[published.record_of_published] = published.group_of_record
+    records = GroupedRecords(group_of_record, int(group_of_record.max()) + 1)
+    parts = []
+    for column in table.quasi.values():
+        labels = mask.mask(column, records, table).cast(pl.String)
+        parts.append(_Part(column, records, labels).lines(str(mask.name)))
+    return pl.concat(parts)
+
+
+def _is_missing(column: QuasiColumn) -> NDArray[np.bool_]:
+    if isinstance(column, CategoryColumn):
+        return np.asarray(column.codes == len(column.categories))
+    return np.zeros(len(column.units), np.bool_) if column.is_missing is None else column.is_missing
+
+
+def _ends(column: NumberColumn, records: GroupedRecords) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    low, high, n_missing = records.extremes(column)
+    if column.floats is None:
+        return low, high, n_missing
+    present = ~_is_missing(column)
+    float_low, float_high = np.full(records.n_groups, np.inf), np.full(records.n_groups, -np.inf)
+    np.minimum.at(float_low, records.group_of_record[present], column.floats[present])
+    np.maximum.at(float_high, records.group_of_record[present], column.floats[present])
+    return float_low, float_high, n_missing
+
+
+def _texts(column: NumberColumn, values: NDArray[Any]) -> pl.Series:
+    return texts_of_units(column, values) if column.floats is None else texts_of_floats(values)

@@ -1,0 +1,92 @@
+"""The release folder of related tables: a file for each table, and what the steward keeps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import ParameterError
+from shoal.publishing.folder import replacing_folder
+from shoal.publishing.manifest import write_manifest
+from shoal.publishing.tables import FORMATS, write_table
+from shoal.publishing.write import codebook, finite
+from shoal.reading import CsvOptions
+from shoal.relating.protect import StarRelease
+
+
+def write_star(
+    release: StarRelease,
+    folder: str | Path,
+    *,
+    policy_text: str,
+    overwrite: bool = False,
+    format: str = "csv",
+    keep_person_map: bool = False,
+    report: bool = True,
+    inputs: Sequence[Path] = (),
+    csv: CsvOptions | None = None,
+    started: datetime | None = None,
+) -> Path:
+    """Write release-<table>.* for each table, codebook.json and steward/, in one step."""
+    if format not in FORMATS:
+        raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
+    plain = {name: re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.").lower() for name in release.tables}
+    files = {name: f"release-{word}.{format}" for name, word in plain.items()}
+    if len(set(files.values())) < len(files):
+        raise ParameterError("Two tables would get files of one name. Give them names of letters and digits.")
+    with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
+        steward = new / "steward"
+        steward.mkdir(mode=0o700)
+        for name, frame in release.tables.items():
+            write_table(frame, new / files[name], format, csv=csv)
+        _write_json(new / "codebook.json", _codebook(release, files))
+        (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
+        groups = _groups(release)
+        groups.write_parquet(steward / "groups.parquet")
+        if keep_person_map:
+            release.pseudonyms.write_parquet(steward / "persons.parquet")
+        if report:
+            _write_json(steward / "report.json", release.to_dict())
+        write_manifest(
+            new, inputs=inputs, policy_text=policy_text, seed=release.release.seed,
+            started=started or datetime.now(UTC), finished=datetime.now(UTC),
+            extra={"verdict": release.verdict.to_dict(), "format": format},
+        )  # fmt: skip
+    return Path(folder)
+
+
+def _codebook(release: StarRelease, files: dict[str, str]) -> dict[str, Any]:
+    """What a reader must know: the columns by table, keys, links and files."""
+    book = codebook(release.release)
+    entry_of = {entry["name"]: entry for entry in book["columns"]}
+    names = release.star.joined_names(release.tables, release.schema)
+    star = {}
+    for name, table in release.star.tables.items():
+        columns: list[dict[str, Any]] = []
+        for column in release.tables[name].columns:
+            if column in table.key_columns:
+                columns.append({"name": column, "role": "key", "shown_as": "a random pseudonym, new for this release"})
+            else:
+                columns.append({**entry_of[names[name][column]], "name": column})
+        links = {"links": dict(table.links)} if table.links else {}
+        key = {"key": table.key} if table.key is not None else {}
+        star[name] = {"file": files[name], **key, **links, "columns": columns}
+    models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
+    return {"made_by": "shoal", "mask": book["mask"], "models": models, "star": star}
+
+
+def _groups(release: StarRelease) -> pl.DataFrame:
+    """The group of each published person."""
+    published = release.release.published
+    person = published.frame[release.star.person].cast(pl.String)
+    return pl.DataFrame({"pseudonym": person, "group": published.group_of_record}).unique("pseudonym").sort("pseudonym")
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(finite(content), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
