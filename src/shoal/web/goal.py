@@ -260,6 +260,7 @@ LOSSES = {
 
 METHODS = {
     "balance-tree": "Balance tree (proposed)",
+    "local-recoding": "Local recoding, along hierarchies",
     "mondrian": "Mondrian",
     "mdav": "MDAV microaggregation",
     "spanning-tree": "Spanning tree",
