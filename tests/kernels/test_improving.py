@@ -37,7 +37,11 @@ shares = st.sampled_from([0.3, 0.4, 0.7])
 
 
 def as_arrays(units: list[Unit]) -> Units:
+    """The units of a pool, whose categories are numbered from 0 on."""
     n, (value, blur, category) = len(units), (np.array([u[i] for u in units]) for i in range(3))
+    category = category.reshape(n, -1)
+    for codes in category.T:
+        codes[:] = np.unique(codes, return_inverse=True)[1]
     return Units(
         value.reshape(n, -1).astype(np.float64), blur.reshape(n, -1).astype(np.float64),
         category.reshape(n, -1).astype(np.int32), np.array([u.persons for u in units]),

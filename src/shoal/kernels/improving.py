@@ -172,7 +172,8 @@ def _part(order, start, end, is_left, held):
 def best_cut(turned, units, order, start, end, limits, share_of_room):
     """The cut of a node that leaves least once both sides are cut on: order, first and last place; order -1: none.
 
-    A cut puts the units of an order up to a place on the left; of a nominal order, those of one category.
+    A cut puts the units of an order up to a place on the left; of a nominal order, those of one category. Categories
+    are numbered from 0 on, so that there are no more of them than units.
     """
     count, persons, category = units.count, units.persons, units.category
     n_numeric, n_nominal = turned.shape[1], category.shape[1]
