@@ -31,12 +31,18 @@ class MissingDataError(Exception):
     """A study's table is not there."""
 
 
+def data_folder() -> Path:
+    """The folder with a folder for each source."""
+    return Path(os.environ.get("SHOAL_DATA", PROJECT.parent / "shared" / "data"))
+
+
 def data_file(*parts: str) -> Path:
     """A file of the data folder."""
-    folder = Path(os.environ.get("SHOAL_DATA", PROJECT.parent / "shared" / "data"))
-    path = folder.joinpath(*parts)
+    path = data_folder().joinpath(*parts)
     if not path.exists():
-        raise MissingDataError(f"{'/'.join(parts)} is not in the folder that SHOAL_DATA names.")
+        raise MissingDataError(
+            f"{'/'.join(parts)} is not in the folder that SHOAL_DATA names; see studies/download.py."
+        )
     return path
 
 
