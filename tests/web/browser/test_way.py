@@ -149,6 +149,7 @@ def test_from_a_file_to_a_release(serve: Serve, open_page: Opened, tmp_path: Pat
     assert sizes == sorted(sizes, reverse=True)
 
     page.get_by_role("tab", name="Policy and command").click()
+    page.locator("pre.sh-code").nth(1).wait_for()
     shown = page.locator("pre.sh-code").all_inner_texts()
     assert shown[0] == "shoal protect sources/visits.csv --policy policy.toml -o release"
     assert shown[1].strip() == (served.project / "policy.toml").read_text(encoding="utf-8").strip()
