@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,6 +13,7 @@ from shoal.mining.mine import mine_rules
 from shoal.mining.rules import Item
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.schema import Nominal, Number, Schema
+from studies import census, data
 
 TABLE_I = pl.DataFrame(
     [
@@ -62,82 +61,26 @@ def test_the_only_rule_of_table_1(quasi: list[object], max_len: int) -> None:
 # Hierarchies with the heights of the paper's Table III, values and root counted: age 5, workclass 3, education 4,
 # marital status 3, race 3, sex 2. The paper does not print its own.
 
-GROUPS = {
-    "workclass": {
-        "government": "Federal-gov Local-gov State-gov",
-        "business": "Private Self-emp-inc Self-emp-not-inc",
-        "unpaid": "Without-pay Never-worked",
-    },
-    "marital-status": {
-        "spouse present": "Married-civ-spouse Married-AF-spouse",
-        "no spouse present": "Divorced Never-married Separated Widowed Married-spouse-absent",
-    },
-    "race": {"white": "White", "not white": "Asian-Pac-Islander Amer-Indian-Eskimo Other Black"},
-}
-SCHOOLS = {
-    "school": {
-        "before school": "Preschool",
-        "elementary": "1st-4th 5th-6th 7th-8th",
-        "secondary": "9th 10th 11th 12th HS-grad",
-    },
-    "beyond school": {
-        "some college": "Some-college",
-        "associate": "Assoc-voc Assoc-acdm",
-        "bachelor": "Bachelors",
-        "graduate": "Masters Prof-school Doctorate",
-    },
-}
-NAMES = [
-    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
-    "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "class",
-]  # fmt: skip
-QUASI = ["age", "workclass", "education", "marital-status", "race", "sex"]
-
-
-def hierarchies() -> dict[str, Hierarchy]:
-    ages = [
-        [str(age), *(f"{age // width * width}-{age // width * width + width - 1}" for width in (5, 10, 20)), "*"]
-        for age in range(17, 91)
-    ]
-    rows = {
-        column: [[value, group, "*"] for group, values in groups.items() for value in values.split()]
-        for column, groups in GROUPS.items()
-    }
-    education = [
-        [value, group, part, "*"]
-        for part, groups in SCHOOLS.items()
-        for group, values in groups.items()
-        for value in values.split()
-    ]
-    sexes = [["Male", "*"], ["Female", "*"]]
-    return {
-        column: Hierarchy.from_rows(each)
-        for column, each in {"age": ages, "education": education, "sex": sexes, **rows}.items()
-    }
-
 
 @pytest.fixture(scope="module")
 def adult() -> pl.DataFrame:
     """The complete records of adult.data."""
-    project = Path(__file__).resolve().parents[2]
-    path = Path(os.environ.get("SHOAL_DATA", project.parent / "shared" / "data")) / "adult" / "adult.data"
-    if not path.is_file():
-        pytest.skip("the folder adult is not in the folder that SHOAL_DATA names")
-    texts = pl.read_csv(path, has_header=False, new_columns=NAMES, infer_schema_length=0)
-    texts = texts.select(pl.all().str.strip_chars()).filter(pl.col("age").is_not_null())
-    return texts.filter(~pl.any_horizontal(pl.all() == "?")).select(*QUASI, "occupation")
+    try:
+        return data.adult().select(*census.QUASI, census.SENSITIVE)
+    except data.MissingDataError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
 def schema() -> Schema:
-    found = hierarchies()
-    return Schema(quasi=[Nominal(name, found[name]) for name in QUASI], sensitive=["occupation"])
+    found = census.hierarchies()
+    return Schema(quasi=[Nominal(name, found[name]) for name in census.QUASI], sensitive=["occupation"])
 
 
 @pytest.mark.data
 def test_adult_is_the_table_of_the_paper(adult: pl.DataFrame, schema: Schema) -> None:
     assert len(adult) == 30_162
-    assert len(adult.unique(subset=QUASI)) == 9_727
+    assert len(adult.unique(subset=census.QUASI)) == 9_727
     heights = {column.name: column.hierarchy.n_levels for column in schema.columns if column.hierarchy is not None}
     assert list(heights.values()) == [5, 3, 4, 3, 3, 2]
 

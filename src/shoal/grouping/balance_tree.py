@@ -116,10 +116,7 @@ class BestSweep:
             limits = SpreadLimits()
         self.keep_most = "most_records" in needs
         self.keep_logs = "log_records" in needs
-        self.limits = Limits(
-            limits.least_persons, limits.least_records, *limits.largest_share.as_integer_ratio(),
-            *limits.largest_squares.as_integer_ratio(),
-        )  # fmt: skip
+        self.limits = Limits(*limits.in_whole_numbers)
 
     def best(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts | None:
         """The best cut of each node whose sides meet every model of records and persons; None where it cannot tell."""

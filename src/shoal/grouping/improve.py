@@ -191,10 +191,7 @@ def _limits(space: PersonSpace, models: Sequence[Model]) -> Limits | None:
     limits = limits_of([model for model in models if _is_limited(model)]) or SpreadLimits()
     if not limits.fits(space.n_records):
         return None
-    return Limits(
-        limits.least_persons, limits.least_records, *limits.largest_share.as_integer_ratio(),
-        *limits.largest_squares.as_integer_ratio(),
-    )  # fmt: skip
+    return Limits(*limits.in_whole_numbers)
 
 
 def _fewest(units: Units, group_of_unit: NDArray[np.int64]) -> int:

@@ -78,10 +78,7 @@ class _Recoder:
 
     def __init__(self, kinds: KindsOfPersons, limits: SpreadLimits, judge: Judge) -> None:
         self.kinds = kinds
-        self.limits = Limits(
-            limits.least_persons, limits.least_records, *limits.largest_share.as_integer_ratio(),
-            *limits.largest_squares.as_integer_ratio(),
-        )  # fmt: skip
+        self.limits = Limits(*limits.in_whole_numbers)
         self.judge = judge
         self.group_of_kind = np.full(len(kinds.counts.node), -1, np.int32)
         self.n_groups = 0

@@ -71,10 +71,7 @@ def _halved(persons: CodedPersons, limits: SpreadLimits, progress: Progress) -> 
     waiting = halving.Waiting(np.zeros(halving.MOST_WAITING, np.int64), np.zeros(halving.MOST_WAITING, np.int64))
     waiting.end[0] = n_persons
     n_waiting, n_groups, n_final = 1, 0, 0
-    in_whole_numbers = trees.Limits(
-        limits.least_persons, limits.least_records, *limits.largest_share.as_integer_ratio(),
-        *limits.largest_squares.as_integer_ratio(),
-    )  # fmt: skip
+    in_whole_numbers = trees.Limits(*limits.in_whole_numbers)
     while n_waiting:
         n_waiting, n_groups, n_done = halving.halve(
             persons.row, persons.word, persons.attributes, in_whole_numbers, persons.all_alone, waiting, n_waiting,

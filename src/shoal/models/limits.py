@@ -30,9 +30,15 @@ class SpreadLimits:
             largest_squares=min(self.largest_squares, other.largest_squares),
         )
 
+    @property
+    def in_whole_numbers(self) -> tuple[int, int, int, int, int, int]:
+        """Persons, records, and both fractions as numerator and denominator: in the order that kernels take."""
+        share, squares = self.largest_share.as_integer_ratio(), self.largest_squares.as_integer_ratio()
+        return self.least_persons, self.least_records, *share, *squares
+
     def fits(self, n_records: int) -> bool:
         """Whether deciding the limits for groups of up to `n_records` stays within 64 bits."""
-        factors = (*self.largest_share.as_integer_ratio(), *self.largest_squares.as_integer_ratio())
+        _, _, *factors = self.in_whole_numbers
         return n_records**2 * max(factors) < 2**62
 
 
