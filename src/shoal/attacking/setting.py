@@ -9,8 +9,11 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from shoal.attacking.released import Released
+from shoal.attacking.result import DoesNotApply
 from shoal.models.exact import IntArray
 from shoal.table.apart import publishes_apart
+from shoal.table.hierarchy import Hierarchy
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -24,8 +27,11 @@ class Setting:
 
     Attributes
     ----------
+    schema
+        The roles of the original's columns.
     original
-        The table as it was. Its persons are the targets, and the attacker is taken to know something of each.
+        The table as it was; None where only the release is at hand. Its persons are the targets, and the attacker is
+        taken to know something of each.
     frame, tables
         What is published: the table, and the sensitive tables of an anatomized release by attribute.
     mask
@@ -35,20 +41,34 @@ class Setting:
         attacker does not know it.
     most_targets, seed
         How many persons are attacked at the most, and what governs which are drawn and every other draw.
+    similar
+        Hierarchies of sensitive attributes, which say what values are alike.
+    known_values
+        How many sensitive values of a person are known, for the attack by trajectories.
     """
 
-    original: Table
+    schema: Schema
     frame: pl.DataFrame
+    original: Table | None = None
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     mask: str = "range"
     origin: IntArray | None = None
     most_targets: int = MOST_TARGETS
     seed: int = 0
+    similar: Mapping[str, Hierarchy] = field(default_factory=dict)
+    known_values: tuple[int, ...] = (1, 2, 3, 4)
 
     @property
-    def schema(self) -> Schema:
-        """The roles of the original's columns."""
-        return self.original.schema
+    def known_original(self) -> Table:
+        """The original; where it is not at hand, an attack that needs it does not apply."""
+        if self.original is None:
+            raise DoesNotApply("It takes the original: name it with --original.")
+        return self.original
+
+    @cached_property
+    def released(self) -> Released:
+        """The release as an attacker sees it."""
+        return Released.of(self)
 
     @property
     def is_apart(self) -> bool:
@@ -63,7 +83,7 @@ class Setting:
     @cached_property
     def targets(self) -> IntArray:
         """The persons of the original who are attacked, ascending: those in the release, as far as that is known."""
-        present = np.arange(self.original.n_persons) if self.origin is None else np.unique(self.origin)
+        present = np.arange(self.known_original.n_persons) if self.origin is None else np.unique(self.origin)
         if len(present) <= self.most_targets:
             return present.astype(np.int64)
         drawn = np.random.default_rng(self.seed).choice(present, self.most_targets, replace=False)

@@ -10,13 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from shoal.attacking import distance, inference, linkage, skewness, trajectory
 from shoal.attacking.result import AttackResult, DoesNotApply, NotTried
 from shoal.attacking.setting import Setting
 from shoal.errors import ParameterError, did_you_mean
 
 Attack = Callable[[Setting], Sequence[AttackResult]]
 
-ATTACKS: Mapping[str, Attack] = {}
+ATTACKS: Mapping[str, Attack] = {
+    linkage.NAME: linkage.attack_linkage,
+    distance.NAME: distance.attack_distance,
+    skewness.SKEWNESS: skewness.attack_skewness,
+    skewness.SIMILARITY: skewness.attack_similarity,
+    trajectory.NAME: trajectory.attack_trajectory,
+    inference.NAME: inference.attack_inference,
+}
 """The attacks by name, in the order in which they are tried and shown."""
 
 
