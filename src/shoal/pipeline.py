@@ -244,6 +244,11 @@ def attack(
             "The release publishes attributes apart: what the steward keeps (steward/linked.parquet) is needed to tell "
             "who would be exposed."
         )
+    elif not schema.links_records:
+        raise SchemaError(
+            "The release does not show which records belong to one person: what the steward keeps "
+            "(steward/linked.parquet) is needed to tell who would be exposed."
+        )
     else:
         seen = Observation.of_frame(records, schema)
     joint = seen.counts(JOINT).joint
@@ -339,7 +344,7 @@ def verify(
     if not len(records):
         raise InputError("The published table has no records.")
     refuse_unpublishable(records, schema)
-    if not sensitive_tables:
+    if not sensitive_tables and schema.person in schema.published():
         refuse_missing_persons(records, schema, lambda record: None)
     kept = None if linked is None else to_polars(linked)[0]
     never = None if excluded is None else to_polars(excluded)[0]
