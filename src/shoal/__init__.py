@@ -36,14 +36,14 @@ if TYPE_CHECKING:
         RecordRisk,
         TCloseness,
     )
-    from shoal.pipeline import assess, attack, attack_background, protect, verify
+    from shoal.pipeline import assess, attack, attack_background, attack_suite, protect, verify
     from shoal.reading import CsvOptions, Join, read_files
     from shoal.table.hierarchy import Hierarchy
     from shoal.table.schema import Date, Nominal, Number, Ordered, Schema
     from shoal.tuning import Target, compare, tune
 
 _HOME = {
-    **dict.fromkeys(("assess", "attack", "attack_background", "protect", "verify"), "shoal.pipeline"),
+    **dict.fromkeys(("assess", "attack", "attack_background", "attack_suite", "protect", "verify"), "shoal.pipeline"),
     **dict.fromkeys(("Schema", "Number", "Nominal", "Ordered", "Date"), "shoal.table.schema"),
     "Hierarchy": "shoal.table.hierarchy",
     "mine": "shoal.mining.mine",
@@ -103,6 +103,7 @@ __all__ = [
     "assess",
     "attack",
     "attack_background",
+    "attack_suite",
     "compare",
     "mine",
     "protect",

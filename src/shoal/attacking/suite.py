@@ -40,9 +40,16 @@ class SuiteResult:
         """The result with the highest success."""
         return max(self.results, key=lambda result: result.success, default=None)
 
-    def above(self, limit: float) -> tuple[AttackResult, ...]:
-        """The results whose success (the estimate, not an end of its interval) is above a limit."""
-        return tuple(result for result in self.results if result.success > limit)
+    def above(self, limit: float, *, by: str = "success") -> tuple[AttackResult, ...]:
+        """The results whose success (the estimate, not an end of its interval) is above a limit.
+
+        Parameters
+        ----------
+        by
+            "success", or "gain": success less blind guessing.
+        """
+        gain = {"success": 0.0, "gain": 1.0}[by]
+        return tuple(result for result in self.results if result.success - gain * result.blind > limit)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values: `attacks` and `not_tried`."""
