@@ -73,7 +73,6 @@ class Released:
             raise DoesNotApply(f"The published table lacks the quasi-identifiers {', '.join(absent)}.")
         shown = [frame[name] for name in schema.quasi_names]
         place, n_places = number_equal([*shown, frame[GROUP]] if setting.is_apart else shown)
-        place = place.astype(np.int64)
         person, n_persons = np.arange(len(frame)), len(frame)
         if setting.shows_persons and schema.person is not None:
             codes, distinct = code_values(frame[schema.person])
@@ -84,7 +83,7 @@ class Released:
             group_of_place = np.empty(n_places, np.int64)
             group_of_place[place] = codes
             n_groups = len(distinct)
-        return cls(setting, place, n_places, person, n_persons, group_of_place, n_groups)
+        return cls(setting, place.astype(np.int64), n_places, person, n_persons, group_of_place, n_groups)
 
     @cached_property
     def rows_of_place(self) -> IntArray:
@@ -126,6 +125,17 @@ class Released:
     def values(self) -> dict[str, GroupValues]:
         """The counts of each sensitive attribute by group."""
         return {name: self._values_of(name) for name in self.setting.schema.sensitive}
+
+    @cached_property
+    def held(self) -> dict[str, pl.DataFrame]:
+        """Of each sensitive attribute that stands in the table: `published`, `value`, each pair once."""
+        return {
+            name: pl.DataFrame(
+                {"published": self.person_of_row, "value": self.values[name].codes_of(self.setting.frame[name])}
+            ).unique()
+            for name in self.setting.schema.sensitive
+            if name in self.setting.frame.columns
+        }
 
     def _values_of(self, name: str) -> GroupValues:
         frame, tables = self.setting.frame, self.setting.tables
