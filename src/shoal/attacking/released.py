@@ -160,13 +160,13 @@ class Released:
         table = self.setting.tables[name]
         codes, distinct = code_values(table[name])
         _, groups = code_values(self.setting.frame[GROUP].cast(pl.String))
-        number = pl.DataFrame({GROUP: groups, "group": np.arange(len(groups))})
+        number = pl.DataFrame({GROUP: groups, "number": np.arange(len(groups))})
         persons, records = (COUNT, COUNT) if COUNT in table.columns else (PERSONS, RECORDS)
         counts = (
             table.with_columns(pl.col(GROUP).cast(pl.String), value=pl.Series(codes.astype(np.int64)))
             .join(number, on=GROUP)
             .select(
-                "group", "value", pl.col(persons).cast(pl.Int64).alias("persons"),
+                pl.col("number").alias("group"), "value", pl.col(persons).cast(pl.Int64).alias("persons"),
                 pl.col(records).cast(pl.Int64).alias("records"),
             )
         )  # fmt: skip
