@@ -71,8 +71,9 @@ def trajectories(frame: pl.DataFrame) -> str:
     rows = []
     for name, release in ways.items():
         found = successes(release.attack(["trajectory"]).results)  # type: ignore[attr-defined]
-        rows.append([name] + [percent(found.get(f"trajectory, {n} known")) for n in (1, 2, 3, 4)]
-                    + [percent(found.get(f"trajectory, {n} known and quasi-identifiers")) for n in (1, 2, 4)])  # fmt: skip
+        asked = [f"trajectory, {n} known" for n in (1, 2, 3, 4)]
+        asked += [f"trajectory, {n} known and quasi-identifiers" for n in (1, 2, 4)]
+        rows.append([name, *(percent(found.get(each)) for each in asked)])
     head = ["release", "1 known", "2", "3", "4", "1 and quasi-identifiers", "2 and", "4 and"]
     return markdown_table(head, rows)
 
@@ -111,9 +112,7 @@ def _linkage_rows(ways: Mapping[str, object]) -> str:
 
 def conditions() -> tuple[str, str]:
     """The same and what classifiers learn, on INFORMS."""
-    schema = shoal.Schema(
-        person="DUPERSID", quasi=["DOBYY", "EDUCYEAR", "income", "poverty"], sensitive=["ICD9CODX"]
-    )
+    schema = shoal.Schema(person="DUPERSID", quasi=["DOBYY", "EDUCYEAR", "income", "poverty"], sensitive=["ICD9CODX"])
     frame = informs()
     ways = {
         "k-anonymity by records, k = 10": shoal.protect(frame, schema, [shoal.KAnonymity(k=10)], seed=1),
@@ -139,17 +138,17 @@ def conditions() -> tuple[str, str]:
 PAGE = """# What attackers get
 
 Made by `python -m studies.attacks`. The [attacks](../attacks/index.md) that know the original, on MovieLens 100K (943
-persons, 100,000 ratings; quasi-identifiers age, gender and ZIP) and on INFORMS 2008 (24,072 persons, 97,170 conditions).
-Percent of the persons for whom the attacker is right, with a 95 % interval.
+persons, 100,000 ratings; quasi-identifiers age, gender and ZIP) and on INFORMS 2008 (24,072 persons, 97,170
+conditions). Percent of the persons for whom the attacker is right, with a 95 % interval.
 
 ## Linkage, MovieLens
 
 {linkages}
 
-A group of fifty ratings is nearly always that of one person, which k-anonymity by records does not see. Under record risk
-the highest chance to point at a record stays at or below what was asked for. Who also knows **how many** records a person
-has finds most persons among the pseudonyms of a group: no model promises anything against that. Without person ids there
-are no pseudonyms to find.
+A group of fifty ratings is often that of one person, which k-anonymity by records does not see. Under record risk the
+highest chance to point at a record stays at or below what was asked for. Who also knows **how many** records a person
+has finds most persons among the pseudonyms of a group: no model promises anything against that. Without person ids
+there are no pseudonyms to find.
 
 ## Linkage, INFORMS
 
@@ -162,9 +161,9 @@ The attacker knows some of a person's ratings and looks for the person by them.
 {trajectories}
 
 Groups do not help: what finds the person are the sensitive values themselves. Coarser values and leaving out rare ones
-help somewhat, and lose what many want the data for; without person ids what remains is the chance that some further record
-of the group is the person's, which record risk limits. In that line success counts one further record, in all others
-the person with all their records.
+help somewhat, and lose what many want the data for; without person ids what remains is the chance that some further
+record of the group is the person's, which record risk limits. In that line success counts one further record, in all
+others the person with all their records.
 
 ## Inference, INFORMS
 
@@ -172,8 +171,8 @@ A classifier trained on the release, one trained on other persons' original reco
 
 {learned}
 
-What a classifier knows is nearly all known from other people too. What is above that comes from the person's own group, and
-falls as the distance of the groups from the table (total variation, right) does.
+Part of what a classifier knows is known from other people too. What is above that comes from the person's own group,
+and falls as the distance of the groups from the table (total variation, right) does.
 """
 
 
@@ -183,10 +182,10 @@ def main() -> None:
         frame = ratings()
         linked, learned = conditions()
     except MissingDataError as error:
-        print(error)  # noqa: T201
+        print(error)
         return
     page = PAGE.format(linkages=linkages(frame), informs=linked, trajectories=trajectories(frame), learned=learned)
-    print(write_page("attacks", page))  # noqa: T201
+    print(write_page("attacks", page))
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ def test_the_closest_knit_numbers_are_those_of_the_definition(drawn: list[list[t
 def test_one_of_a_hundred_in_the_table_and_half_of_a_group() -> None:
     """The example of the paper's section 3: 1 % are positive, and of one group 50 %: 50 times as likely."""
     rare = [("area 0", "positive"), ("area 0", "negative")] + [("area 1", "negative")] * 98
-    frame = pl.DataFrame([(f"p{at}", *row) for at, row in enumerate(rare)], schema=["person", "area", "value"], orient="row")
+    frame = pl.DataFrame(
+        [(f"p{at}", *row) for at, row in enumerate(rare)], schema=["person", "area", "value"], orient="row"
+    )
     result = attack(frame, "skewness")
     assert result.details["largest_gain"] == pytest.approx(50)
     assert result.details["farthest"] == pytest.approx(0.49)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -91,3 +93,9 @@ def test_the_gate_looks_at_the_estimate_or_at_the_gain() -> None:
     assert [each.success for each in suite.above(0.05, by="gain")] == [0.1]
     assert suite.worst is not None
     assert suite.worst.success == 0.3
+
+
+def test_every_attack_has_a_page() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs" / "attacks"
+    titles = {page.read_text(encoding="utf-8").splitlines()[0].lower() for page in docs.glob("*.md")}
+    assert all(any(name in title for title in titles) for name in ATTACKS), titles

@@ -28,7 +28,7 @@ def held(sets: list[set[int]]) -> _Holdings:
 @settings(max_examples=60)
 @given(sets=holdings, data=st.data())
 def test_persons_who_have_all_that_is_known_are_counted(common: int, sets: list[set[int]], data: st.DataObject) -> None:
-    somebody = data.draw(st.sampled_from([items for items in sets]))
+    somebody = data.draw(st.sampled_from(list(sets)))
     known = data.draw(st.lists(st.sampled_from(sorted(somebody)), min_size=1, max_size=3, unique=True))
     before = trajectory.MOST_LISTED
     trajectory.MOST_LISTED = common  # 0: all items are looked up in the table of common ones

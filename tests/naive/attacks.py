@@ -129,10 +129,10 @@ def draw_from(groups: Sequence[Sequence[tuple[Hashable, Hashable]]], *, from_tab
 def distance_to_table(groups: Sequence[Sequence[tuple[Hashable, Hashable]]]) -> list[float]:
     """Half the sum of differences between the shares of values in each group and in the table."""
     table = [value for group in groups for _, value in group]
+    inside = [[value for _, value in group] for group in groups]
     return [
-        sum(abs([v for _, v in group].count(value) / len(group) - table.count(value) / len(table)) for value in set(table))
-        / 2
-        for group in groups
+        sum(abs(own.count(value) / len(own) - table.count(value) / len(table)) for value in set(table)) / 2
+        for own in inside
     ]  # fmt: skip
 
 
