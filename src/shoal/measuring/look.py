@@ -334,6 +334,8 @@ def _values_beside(frame: pl.DataFrame, tables: Mapping[str, pl.DataFrame], sche
 
 def _several_records(frame: pl.DataFrame, schema: Schema) -> list[str]:
     """What tells that a permuted table has not one record a person."""
+    if schema.person is not None and schema.person not in frame.columns:
+        return ["A permuted table has one record a person, but ids of persons, which would show it, are not published."]
     if schema.person is None or frame[schema.person].n_unique() == len(frame):
         return []
     return [f"A permuted table has one record a person, but '{schema.person}' names persons more than once."]
