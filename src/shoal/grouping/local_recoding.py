@@ -25,8 +25,11 @@ from shoal.table.table import Table
 MOST_VECTORS = 10_000
 """How many combinations of levels are tried at the most."""
 
-MOST_JUDGED = 1_000
-"""The same where models of sensitive values have to be asked about every cell."""
+MOST_JUDGED = 150_000_000
+"""The same times persons, where models of sensitive values have to be asked about every cell."""
+
+LEAST_JUDGED = 1_000
+"""So many combinations are tried also where a table is so large that they exceed that."""
 
 TRIES = 64
 """How many groups somebody who is left over may be offered to."""
@@ -63,7 +66,7 @@ class LocalRecoding:
         decides = limits is not None and limits.fits(table.n_records)
         others = [model for model in models if not decides or not model.needs <= SPREAD]
         recoder = _Recoder(kinds, limits if limits is not None and decides else SpreadLimits(), Judge(table, others))
-        most = MOST_JUDGED if others else MOST_VECTORS
+        most = min(MOST_VECTORS, max(LEAST_JUDGED, MOST_JUDGED // table.n_persons)) if others else MOST_VECTORS
         for vector in vectors_of(thinned(_losses(kinds, levels), most), most):
             if not len(recoder.left):
                 break
