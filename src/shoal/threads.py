@@ -51,10 +51,14 @@ def side_by_side(work: Callable[[Part], Result], parts: Sequence[Part]) -> Itera
 
 
 def fair_parts(weights: NDArray[np.int64], least: int) -> list[slice]:
-    """Neighbours in parts of about equal weight: one for each thread, fewer where one would weigh less than `least`."""
+    """Neighbours in parts of about equal weight: one for each thread, fewer where one would weigh less than `least`.
+
+    Where there is nothing, that is one part.
+    """
     behind = np.cumsum(weights)
     total = int(behind[-1]) if len(behind) else 0
     n_parts = max(1, min(n_threads(), total // least))
     ends = np.searchsorted(behind, total * np.arange(1, n_parts) / n_parts, side="left") + 1
     bounds = [0, *np.minimum(ends, len(weights)).tolist(), len(weights)]
-    return [slice(first, last) for first, last in itertools.pairwise(bounds) if last > first]
+    parts = [slice(first, last) for first, last in itertools.pairwise(bounds) if last > first]
+    return parts or [slice(0, 0)]

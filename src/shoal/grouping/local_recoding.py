@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -222,6 +224,12 @@ def vectors_of(losses: Sequence[Sequence[tuple[int, float]]], most: int) -> Iter
     def loss(at: tuple[int, ...]) -> float:
         return round(sum(losses[j][level][1] for j, level in enumerate(at)), DIGITS)
 
+    # A higher level can lose less: persons whose records differ below it show nothing there, and a node above.
+    if math.prod(len(own) for own in losses) <= most:
+        every = itertools.product(*(range(len(own)) for own in losses))
+        for at in sorted(every, key=lambda at: (loss(at), at)):
+            yield [losses[j][level][0] for j, level in enumerate(at)]
+        return
     start = (0,) * len(losses)
     waiting = [(loss(start), start, 0)]
     n_tried = 0
