@@ -34,6 +34,7 @@ LAYOUT = [
     {"reading"},
     {"table", "models", "policy", "mining"},
     {"kernels"},
+    {"threads"},
     {"errors", "progress"},
 ]
 LEVEL_OF_PART = {part: level for level, parts in enumerate(LAYOUT) for part in parts}
