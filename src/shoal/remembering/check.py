@@ -254,7 +254,9 @@ def _spread(records_of_person: IntArray, cells: _Cells) -> GroupCounts:
     ]
     weights = records * np.log2(np.maximum(records, 1))
     logs = np.asarray(np.bincount(cells.cell_of_person, weights=weights, minlength=n), np.float64)
-    return GroupCounts(persons=sums[0], records=sums[1], squared_records=sums[2], most_records=most, log_records=logs)
+    return GroupCounts(
+        persons=sums[0], records=np.maximum(sums[1], 1), squared_records=sums[2], most_records=most, log_records=logs
+    )
 
 
 class _Worst:
