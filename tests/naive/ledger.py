@@ -9,7 +9,7 @@ Groups = Mapping[str, int]
 
 
 def candidates(person: str, releases: Sequence[Groups]) -> set[str]:
-    """Who, of the persons of the first release, shares all groups of a person, in all releases that the person is in."""
+    """Who, of the first release, shares all groups of a person, in all releases that the person is in."""
     left = set(releases[0])
     for groups in releases:
         if person in groups:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -151,7 +152,7 @@ def test_two_releases_by_hand() -> None:
     assert any("broken for 2 of 6 persons" in sentence for sentence in found.sentences())
 
 
-def test_many_selections_of_releases_are_taken_as_known(monkeypatch) -> None:  # noqa: ANN001
+def test_many_selections_of_releases_are_taken_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_module, "MOST_PATTERNS", 1)
     now = {"1": (0, {"a"}), "2": (0, {"b"}), "3": (0, {"c"})}
     before = {"1": (0, {"a"}), "2": (0, {"b"})}

@@ -343,7 +343,7 @@ def test_what_lies_in_a_hidden_folder_of_its_own_run_was_not_published(
 def test_what_lies_in_the_hidden_folder_of_another_run_was_published_before(
     clinics: pl.DataFrame, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run without ledger took its place and died: the exchange has left the earlier release under the other's name."""
+    """A run without ledger took its place and died: the exchange left the earlier release under the other name."""
     pending(release_of(clinics), tmp_path / "a", ledger, monkeypatch)
     shutil.move(tmp_path / "a", tmp_path / ".a.shoal-new-0123456789abcdef")
     ledger.prepare()
