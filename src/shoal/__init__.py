@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         RecordRisk,
         TCloseness,
     )
-    from shoal.pipeline import assess, attack, attack_background, protect, verify
+    from shoal.pipeline import assess, attack, attack_background, attack_suite, protect, verify
     from shoal.reading import CsvOptions, Join, read_files
     from shoal.remembering import Ledger
     from shoal.table.hierarchy import Hierarchy
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from shoal.tuning import Target, compare, tune
 
 _HOME = {
-    **dict.fromkeys(("assess", "attack", "attack_background", "protect", "verify"), "shoal.pipeline"),
+    **dict.fromkeys(("assess", "attack", "attack_background", "attack_suite", "protect", "verify"), "shoal.pipeline"),
     **dict.fromkeys(("Schema", "Number", "Nominal", "Ordered", "Date"), "shoal.table.schema"),
     "Hierarchy": "shoal.table.hierarchy",
     "mine": "shoal.mining.mine",
@@ -106,6 +106,7 @@ __all__ = [
     "assess",
     "attack",
     "attack_background",
+    "attack_suite",
     "compare",
     "mine",
     "protect",

@@ -104,7 +104,7 @@ def _lay_values(document: dict[str, Any], table: str, values: Mapping[str, Any])
 
 def _lay_columns(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     lists = {key: list(flags[flag]) for flag, key in COLUMN_FLAGS.items() if flags.get(flag)}
-    single = {key: flags.get(key) for key in ("person", "time", "time_as", "missing")}
+    single = {key: flags.get(key) for key in ("person", "person_ids", "time", "time_as", "missing")}
     _lay_values(document, "columns", {**single, **lists})
     for text in flags.get("hierarchy") or ():
         column, is_given, file = text.partition("=")

@@ -51,6 +51,8 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
               help="For --queries: count, sum, average, min, max; the last four of numeric attributes.")  # fmt: skip
 @click.option("--associations", type=click.IntRange(min=0), default=0, metavar="N",
               help="Report how well the release keeps association rules of up to N quasi-identifiers.")  # fmt: skip
+@click.option("--attack", "attacks", type=click.IntRange(min=0), is_flag=False, flag_value=1000, default=0, metavar="[N]",
+              help="Attack the release with the original at hand, on at most N persons (1000), for the report.")  # fmt: skip
 @click.option("--max-linkage", type=click.FloatRange(0, 1), metavar="SHARE",
               help="For --mask perturb: release nothing where more persons can be linked.")  # fmt: skip
 @click.option("--ledger", metavar="FILE", help="Remember in FILE what was released about whom, by keyed hashes, and "
@@ -76,6 +78,7 @@ def protect(
     queries: int,
     query_kinds: str,
     associations: int,
+    attacks: int,
     no_report: bool,
     keep_person_map: bool,
     engine: str,
@@ -132,6 +135,7 @@ def protect(
             queries=queries,
             query_kinds=[kind.strip() for kind in query_kinds.split(",") if kind.strip()],
             associations=associations,
+            attacks=attacks,
             max_linkage=policy.max_linkage,
             knowledge=policy.knowledge,
             line_of=reading.line_of_record,

@@ -60,9 +60,9 @@ class Permute:
         person = table.person_of_record[order]
         group = grouping.group_of_person[person]
         number_of_group = secrecy.secret_order(grouping.n_groups) + 1
-        names = secrecy.pseudonyms(table.n_persons) if table.schema.person is not None else None
-        by_group = GroupedRecords.of(table, grouping)
         published = table.schema.published()
+        names = secrecy.pseudonyms(table.n_persons) if table.schema.person in published else None
+        by_group = GroupedRecords.of(table, grouping)
         columns: dict[str, pl.Series] = {}
         for name in table.frame.columns:
             if name not in published:

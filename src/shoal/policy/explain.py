@@ -179,7 +179,11 @@ def _about_persons(policy: Policy) -> str:
     person = policy.columns.person
     if person is None:
         return "Each record is taken as a person of its own."
-    form = "not published" if policy.mask == "anatomize" else "published as a random pseudonym"
+    form = "published as a random pseudonym"
+    if policy.mask == "anatomize":
+        form = "not published"
+    elif policy.columns.person_ids == "none":
+        form = "not published: nobody sees which records belong to one person"
     return f"Persons are told apart by '{person}', which is {form}."
 
 

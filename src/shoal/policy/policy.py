@@ -184,6 +184,7 @@ class ColumnChoices(Choices):
     time: str | None = None
     time_as: Literal["sequence", "shift"] = "sequence"
     missing: Literal["value", "refuse", "drop"] = "value"
+    person_ids: Literal["pseudonyms", "none"] = "pseudonyms"
 
     @model_validator(mode="after")
     def _is_a_schema(self) -> ColumnChoices:
@@ -204,6 +205,7 @@ class ColumnChoices(Choices):
             time=self.time,
             time_as=self.time_as,
             missing=self.missing,
+            person_ids=self.person_ids,
         )
 
 
@@ -383,6 +385,7 @@ class Policy:
             time=schema.time,
             time_as=schema.time_as,  # type: ignore[arg-type]
             missing=schema.missing,  # type: ignore[arg-type]
+            person_ids=schema.person_ids,  # type: ignore[arg-type]
         )
         return cls(
             columns=columns,
