@@ -100,8 +100,7 @@ def expected(table: Table, minimality: Minimality, meets: object) -> dict[int, d
     for group in range(minimality.grouping.n_groups):
         persons = np.flatnonzero(minimality.grouping.group_of_person == group).tolist()
         cuts = [
-            {persons.index(person) for person in stopped.left_of(cut)}
-            for cut in np.flatnonzero(stopped.group == group)
+            {persons.index(person) for person in stopped.left_of(cut)} for cut in np.flatnonzero(stopped.group == group)
         ]
         told = naive.posterior([held[person] for person in persons], cuts, meets)  # type: ignore[arg-type]
         found.update(zip(persons, told, strict=True))
@@ -162,7 +161,10 @@ def test_drawing_and_walking_come_near_to_counting(way: str, monkeypatch: pytest
             "name": [f"p{number:02}" for number in range(14)],
             "age": [30] * 6 + [40] * 8,
             "sex": [*"fffffm", *"ffmmmmmm"],
-            "disease": [*["flu"] * 6, *rng.permutation(["cold", "gout", "ulcer", "cold", "gout", "ulcer", "rash", "rash"])],
+            "disease": [
+                *["flu"] * 6,
+                *rng.permutation(["cold", "gout", "ulcer", "cold", "gout", "ulcer", "rash", "rash"]),
+            ],
         }
     )
     table = Table.from_frame(frame, SCHEMA)
@@ -173,7 +175,7 @@ def test_drawing_and_walking_come_near_to_counting(way: str, monkeypatch: pytest
     monkeypatch.setattr(attack_module, "MOST_WAYS", 0)
     if way == "walked":
         monkeypatch.setattr(attack_module, "LEAST", 10**9)
-    (((_, types, posterior)),) = known(table, models).posteriors()
+    ((_, types, posterior),) = known(table, models).posteriors()
     assert posterior.how == way
     error = float(np.sqrt(posterior.error**2 @ types.has["disease"]).max())
     assert 0 < error < 0.05

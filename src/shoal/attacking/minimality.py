@@ -40,9 +40,10 @@ MOST_WAYS = 2_000
 ENOUGH = 1_000
 """Draws that fit after which no more are drawn."""
 LEAST = 100
-"""Draws that fit with which rejection is believed; with fewer, chains are walked."""
-MOST_DRAWS = 10_000
-N_CHAINS = 32
+"""Draws that fit with which drawing alone is believed; with fewer, chains are walked from them."""
+MOST_DRAWN = 1_000_000
+"""Persons to whom types are dealt, over all draws, before a group is given up."""
+N_CHAINS, FEWEST_CHAINS = 100, 10
 NUMBERS_AT_A_TIME = 2_000_000
 MOST_GROUPS = 300
 """Groups in which cuts failed by values that are looked at; of more, so many are drawn."""
@@ -59,7 +60,8 @@ class Posterior(NamedTuple):
     error: FloatArray
     """(persons, types): its standard error; 0 where all ways were counted."""
     how: str
-    """"free" (no cut failed by values), "counted", "drawn" or "walked"."""
+    """"free" (no cut failed by values), "counted", "drawn", "walked", or "unsettled": too few draws fit to tell, and the
+    probabilities are those without knowledge of cuts."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,9 @@ class _Types:
     type_of_person: IntArray
     class_of_person: IntArray
     """Persons with the same number of records; types are dealt out inside a class."""
-    has: Mapping[str, IntArray]
+    has: Mapping[str, FloatArray]
     """For each attribute (types, values of the group): 1 where the type has the value."""
-    records: Mapping[str, IntArray]
+    records: Mapping[str, FloatArray]
     codes: Mapping[str, IntArray]
     """For each attribute the codes of the group's values."""
 
@@ -155,14 +157,14 @@ class Minimality:
         for name, (start, value, records) in lists.items():
             of_types = [slice(int(start[person]), int(start[person + 1])) for person in one_of_type.tolist()]
             codes[name] = np.unique(np.concatenate([value[at] for at in of_types]))
-            counted[name] = np.zeros((len(numbers), len(codes[name])), np.int64)
+            counted[name] = np.zeros((len(numbers), len(codes[name])))
             for number, at in enumerate(of_types):
                 counted[name][number, np.searchsorted(codes[name], value[at])] = records[at]
-            has[name] = (counted[name] > 0).astype(np.int64)
+            has[name] = (counted[name] > 0).astype(np.float64)
         _, classes = np.unique(self.table.records_of_person[persons], return_inverse=True)
         return _Types(type_of_person, classes.ravel(), has, counted, codes)
 
-    def _judge(self, types: _Types, is_left: BoolArray) -> Callable[[IntArray], BoolArray]:
+    def _judge(self, types: _Types, is_left: BoolArray) -> Callable[[FloatArray], BoolArray]:
         """A function that says of ways, given as types of persons on the left of cuts, whether no cut would be made.
 
         It takes how many persons of each type are on the left: (ways, cuts, types).
@@ -172,7 +174,7 @@ class Minimality:
         sizes = [is_left.sum(axis=0), (~is_left).sum(axis=0)]
         spread = [self._spread(types, is_left, records), self._spread(types, ~is_left, records)]
 
-        def fits(left: IntArray) -> BoolArray:
+        def fits(left: FloatArray) -> BoolArray:
             made = np.ones(left.shape[:2], np.bool_)
             for number, on_side in enumerate((left, total - left)):
                 counts = self._counts(types, on_side.reshape(-1, types.n_types), spread[number], len(left))
@@ -188,7 +190,7 @@ class Minimality:
     def _records(self, types: _Types) -> IntArray:
         """How many records a person of each type has."""
         first = next(iter(types.records.values()))
-        return np.asarray(first.sum(axis=1))
+        return first.sum(axis=1).astype(np.int64)
 
     def _spread(self, types: _Types, on_side: BoolArray, records: IntArray) -> tuple[IntArray, ...]:
         """Persons, records, their squares and the most of a person on one side of each cut, and sums of c log c."""
@@ -197,11 +199,13 @@ class Minimality:
         most = of_person.max(axis=0, initial=0)
         return on_side.sum(axis=0), of_person.sum(axis=0), (of_person**2).sum(axis=0), most, logs
 
-    def _counts(self, types: _Types, on_side: IntArray, spread: tuple[IntArray, ...], n_ways: int) -> GroupCounts:
+    def _counts(self, types: _Types, on_side: FloatArray, spread: tuple[IntArray, ...], n_ways: int) -> GroupCounts:
         """The counts of sides as models need them, from how many persons of each type they have."""
         values = {}
         for name, column in self.table.sensitive.items():
-            persons, records = on_side @ types.has[name], on_side @ types.records[name]
+            persons, records = (  # whole numbers as floats, which are multiplied much faster
+                (on_side @ part[name]).astype(np.int64) for part in (types.has, types.records)
+            )
             side, at = np.nonzero(persons)
             start = np.concatenate([[0], np.cumsum(np.bincount(side, minlength=len(on_side)))])
             in_records, in_persons = self._in_table[name]
@@ -236,7 +240,7 @@ class Minimality:
 def _posterior(
     persons: IntArray,
     types: _Types,
-    fits: Callable[[IntArray], BoolArray],
+    fits: Callable[[FloatArray], BoolArray],
     is_left: BoolArray,
     rng: np.random.Generator,
 ) -> Posterior:
@@ -248,12 +252,14 @@ def _posterior(
     ways = _all_ways(types, cell_of_person, cells)
     if ways is not None:
         return Posterior(persons, _counted(ways, cells, fits)[cell_of_person], nothing, "counted")
-    drawn, n_fit = _drawn(types, cell_of_person, cells, fits, rng)
+    found, kept, n_fit = _drawn(types, cell_of_person, fits, cells, rng)
     if n_fit >= LEAST:
-        share = drawn[cell_of_person]
+        share = (found / n_fit / cells.size[:, None])[cell_of_person]
         return Posterior(persons, share, np.sqrt(share * (1 - share) / n_fit), "drawn")
-    share, error = _walked(types, cell_of_person, cells, fits, rng)
-    return Posterior(persons, share[cell_of_person], error[cell_of_person], "walked")
+    if n_fit >= FEWEST_CHAINS:
+        share, error = _walked(types, cell_of_person, fits, cells, np.stack(kept), rng)
+        return Posterior(persons, share[cell_of_person], error[cell_of_person], "walked")
+    return Posterior(persons, before_cuts(types), nothing, "unsettled")
 
 
 def before_cuts(types: _Types) -> FloatArray:
@@ -326,12 +332,13 @@ def _shares(count: int, room: Sequence[int]) -> Iterator[list[int]]:
             yield [here, *rest]
 
 
-def _left(ways: IntArray, cells: _Cells) -> IntArray:
+def _left(ways: IntArray, cells: _Cells) -> FloatArray:
     """How many persons of each type are on the left of each cut: (ways, cuts, types)."""
-    return np.einsum("wct,ck->wkt", ways, cells.is_left.astype(np.int64), optimize=True)
+    left: FloatArray = np.matmul(cells.is_left.T.astype(np.float64), ways.astype(np.float64))
+    return left
 
 
-def _counted(ways: IntArray, cells: _Cells, fits: Callable[[IntArray], BoolArray]) -> FloatArray:
+def _counted(ways: IntArray, cells: _Cells, fits: Callable[[FloatArray], BoolArray]) -> FloatArray:
     """The share of each type in each cell, over all ways that fit, each counted as often as persons can have it."""
     fitting = ways[fits(_left(ways, cells))]
     if not len(fitting):
@@ -358,51 +365,65 @@ def _at_a_time(types: _Types, cells: _Cells) -> int:
 
 
 def _drawn(
-    types: _Types, cell_of_person: IntArray, cells: _Cells, fits: Callable[[IntArray], BoolArray], rng: np.random.Generator
-) -> tuple[FloatArray, int]:
-    """Deal types out by chance, and keep the ways that fit: the share of each type in each cell, and how many fit."""
+    types: _Types,
+    cell_of_person: IntArray,
+    fits: Callable[[FloatArray], BoolArray],
+    cells: _Cells,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, list[IntArray], int]:
+    """Deal types out by chance until enough ways fit.
+
+    Gives how often each type was dealt to each cell by ways that fit, some of these ways (types of persons), and how
+    many they are.
+    """
     step = _at_a_time(types, cells)
     found = np.zeros((len(cells.size), types.n_types))
+    kept: list[IntArray] = []
     n_fit = n_drawn = 0
-    while n_drawn < MOST_DRAWS and n_fit < ENOUGH:
+    classes = [np.flatnonzero(types.class_of_person == each) for each in range(int(types.class_of_person.max()) + 1)]
+    most = max(int(MOST_DRAWN / len(types.type_of_person)), LEAST)
+    while n_drawn < most and n_fit < ENOUGH:
         dealt = np.tile(types.type_of_person, (step, 1))
-        for number in range(int(types.class_of_person.max()) + 1):
-            own = np.flatnonzero(types.class_of_person == number)
+        for own in classes:
             dealt[:, own] = rng.permuted(dealt[:, own], axis=1)
         ways = _as_ways(dealt, cell_of_person, len(cells.size), types.n_types)
-        fitting = ways[fits(_left(ways, cells))]
-        found += fitting.sum(axis=0)
-        n_fit += len(fitting)
+        is_fitting = fits(_left(ways, cells))
+        found += ways[is_fitting].sum(axis=0)
+        kept += list(dealt[is_fitting][: N_CHAINS - len(kept)])
+        n_fit += int(is_fitting.sum())
         n_drawn += step
-        if n_drawn >= MOST_DRAWS // 5 and n_fit * 5 < LEAST * n_drawn / MOST_DRAWS:
-            break  # so few fit that chains are the better way
-    return found / np.maximum(n_fit, 1) / cells.size[:, None], n_fit
+    return found, kept, n_fit
 
 
 def _walked(
-    types: _Types, cell_of_person: IntArray, cells: _Cells, fits: Callable[[IntArray], BoolArray], rng: np.random.Generator
+    types: _Types,
+    cell_of_person: IntArray,
+    fits: Callable[[FloatArray], BoolArray],
+    cells: _Cells,
+    started: IntArray,
+    rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Chains that change two persons' types where the way still fits, from the true one on: shares, standard errors.
+    """Chains that change two persons' types where the way still fits: shares of types in cells, standard errors.
 
-    Every way that fits and that changes can reach is as likely; ways that no chain of changes reaches are not seen.
-    """
-    now = np.tile(types.type_of_person, (N_CHAINS, 1))
-    n = now.shape[1]
-    n_steps = int(np.clip(20 * n, 400, 4_000))
-    chain = np.arange(N_CHAINS)
-    found = np.zeros((N_CHAINS, len(cells.size), types.n_types))
-    for step in range(2 * n_steps):
-        one, other = rng.integers(n, size=(2, N_CHAINS))
+    Each chain starts from a way that was drawn and fits, so that it needs no time to settle, whether or not changes
+    lead from every such way to every other; the error is told by how far chains differ.
+    """  # fmt: skip
+    now = started.copy()
+    n_chains, n = now.shape
+    n_steps = int(np.clip(MOST_DRAWN / (n_chains * n), 1, min(5 * n, 1_000)))
+    chain = np.arange(n_chains)
+    found = np.zeros((n_chains, len(cells.size), types.n_types))
+    for _ in range(n_steps):
+        one, other = rng.integers(n, size=(2, n_chains))
         moved = now.copy()
         moved[chain, one], moved[chain, other] = now[chain, other], now[chain, one]
         ways = _as_ways(moved, cell_of_person, len(cells.size), types.n_types)
         may = types.class_of_person[one] == types.class_of_person[other]
         may &= fits(_left(ways, cells))
         now[may] = moved[may]
-        if step >= n_steps:
-            found += _as_ways(now, cell_of_person, len(cells.size), types.n_types)
+        found += _as_ways(now, cell_of_person, len(cells.size), types.n_types)
     share = found / n_steps / cells.size[:, None]
-    return share.mean(axis=0), share.std(axis=0, ddof=1) / math.sqrt(N_CHAINS)
+    return share.mean(axis=0), share.std(axis=0, ddof=1) / math.sqrt(n_chains)
 
 
 # --- the attack ------------------------------------------------------------------------------------------------------
@@ -414,8 +435,7 @@ def attack_minimality(setting: Setting) -> list[AttackResult]:
     Notes
     -----
     Exact where a group has few ways; else by drawing, with the largest standard error under `details`. Cuts that failed
-    further up the tree tell more, which is not used here: a real adversary may do better, by little where groups are
-    many. Groups are drawn where cuts failed by values in more than MOST_GROUPS of them.
+    further up the tree tell more, which is not used here. Groups are drawn where cuts failed by values in more than MOST_GROUPS of them.
     """
     known = minimality_of(setting)
     table, grouping = known.table, known.grouping
@@ -482,11 +502,11 @@ class _Gain:
         self.right = self.right_before = 0.0
         self.highest = self.highest_before = self.largest_error = self.largest_rise = 0.0
         self.rises: list[FloatArray] = []
-        self.above_promise: int | None = None
+        self.above_promise: list[int] | None = None
 
     def add(self, name: str, types: _Types, posterior: Posterior, models: Sequence[Model]) -> None:
         """Count the persons of a group."""
-        has = types.has[name].astype(np.float64)
+        has = types.has[name]
         before = before_cuts(types) @ has
         after = posterior.of_type @ has
         error = np.sqrt(posterior.error**2 @ has)
@@ -500,8 +520,9 @@ class _Gain:
         self.rises.append((after - before).max(axis=1))
         promised = _promised(models, name)
         if promised is not None:
-            is_above = (after > promised + SURELY * error + 1e-9).any(axis=1)
-            self.above_promise = (self.above_promise or 0) + int(is_above.sum())
+            limit = promised + SURELY * error + 1e-9
+            above = [int((each > limit).any(axis=1).sum()) for each in (before, after)]
+            self.above_promise = [n + more for n, more in zip(self.above_promise or [0, 0], above, strict=True)]
 
     def details(self) -> dict[str, Any]:
         """Further numbers, by name."""
@@ -514,7 +535,10 @@ class _Gain:
             "persons_with_rise_above_0.1": int((rises > 0.1).sum()),
             "largest_standard_error": self.largest_error,
         }
-        return told if self.above_promise is None else {**told, "persons_above_promise": self.above_promise}
+        if self.above_promise is None:
+            return told
+        before, after = self.above_promise
+        return {**told, "persons_above_promise": after, "persons_above_promise_before": before}
 
 
 def _chance_of_likeliest(probability: FloatArray, own: BoolArray) -> float:

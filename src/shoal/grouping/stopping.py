@@ -106,6 +106,4 @@ def _side(cuts: Cuts, side: str) -> GroupCounts:
     persons, records, squared, most, logs = (
         getattr(cuts, f"{side}_{what}") for what in ("persons", "records", "squared", "most", "logs")
     )
-    return GroupCounts(
-        persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs
-    )
+    return GroupCounts(persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs)
