@@ -69,6 +69,7 @@ studies: $(READY)
 	$(BIN)/python -m studies.inject
 	$(BIN)/python -m studies.mrpp
 	$(BIN)/python -m studies.loss
+	$(BIN)/python -m studies.attacks
 
 # Newest versions that fit pyproject.toml. The only target that asks for uv.
 lock:

@@ -100,19 +100,24 @@ def linked_by_assignment(own: FloatArray, where: FloatArray, *, seed: int = 0) -
 
     The original persons are put in a random order first, so that of equal assignments one is taken by chance.
     """
-    from scipy.optimize import linear_sum_assignment
-    from scipy.spatial.distance import cdist
-
     n = len(own)
     order = np.random.default_rng(seed).permutation(n)
-    if n <= MOST_PAIRED:
-        _, pair = linear_sum_assignment(cdist(where, own[order], "sqeuclidean"))
-    else:
-        pair = _assigned_near(own[order], where)
+    pair = assigned(own[order], where)
     right = np.zeros(n)
     is_paired = pair < n
     right[is_paired] = order[pair[is_paired]] == np.flatnonzero(is_paired)
     return right
+
+
+def assigned(own: FloatArray, where: FloatArray) -> IntArray:
+    """The original that each published person is paired with, such that squared distances are least together."""
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    if len(own) > MOST_PAIRED:
+        return _assigned_near(own, where)
+    _, pair = linear_sum_assignment(cdist(where, own, "sqeuclidean"))
+    return np.asarray(pair)
 
 
 def _assigned_near(own: FloatArray, where: FloatArray) -> IntArray:

@@ -163,7 +163,7 @@ class Lesson:
             part, n_parts = part_of_record(column)
             parts.append(csr_matrix((np.ones(n), (everything, part)), shape=(n, n_parts)))
         values = csr_matrix((np.ones(n), (everything, codes)), shape=(n, n_codes))
-        return cls(tuple(parts), values, encode_records(table, everything), table.person_of_record)
+        return cls(tuple(parts), values, encode_records(table, everything), table.person_of_record.astype(np.int64))
 
     def of_persons(self, chosen: BoolArray) -> Lesson:
         """What the records of some persons teach."""

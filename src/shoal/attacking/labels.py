@@ -187,7 +187,7 @@ def _ends(column: NumberColumn, shown: str) -> tuple[float, float] | None:
         found = re.fullmatch(pattern, shown)
         if found:
             numbers = [_number(part, column.kind) for part in found.groups()]
-            return None if None in numbers else ends(*numbers)  # type: ignore[operator]
+            return None if None in numbers else ends(*numbers)
     return _ends_of_stars(shown)
 
 
@@ -274,7 +274,8 @@ def _codes_listed(listed: str, code_of: Mapping[str, int]) -> list[int] | None:
 
 def _nodes(column: QuasiColumn, texts: Sequence[str | None], *, hides_missing: bool) -> SetLabels:
     """Labels that are nodes of the column's hierarchy: the values below them."""
-    assert column.source is not None and column.source.hierarchy is not None
+    assert column.source is not None
+    assert column.source.hierarchy is not None
     hierarchy = column.source.hierarchy
     values, code_of_record = texts_in_hierarchy(column)
     known = [value for value in values if value is not None]

@@ -44,6 +44,13 @@ class _Chances:
         at = np.searchsorted(self.targets, found["target"].to_numpy())
         chances[at] = np.clip(found["chance"].to_numpy(), 0.0, 1.0)
 
+    def same(self, one: str, other: str, targets: IntArray) -> None:
+        """Keep for some targets the chances of one knowledge as those of another."""
+        at = np.searchsorted(self.targets, targets)
+        for (knowledge, aim), chances in list(self.of.items()):
+            if knowledge == one:
+                self.of.setdefault((other, aim), np.zeros(len(self.targets)))[at] = chances[at]
+
 
 def attack_linkage(setting: Setting) -> list[AttackResult]:
     """The chance to point at one of a person's records, at the person, and at their sensitive values.
@@ -68,27 +75,27 @@ def attack_linkage(setting: Setting) -> list[AttackResult]:
     chances = _Chances(targets, {})
     n_unfitting = 0
     together = setting.released.keeps_together or not setting.shows_persons
+    own = _own_rows(setting)
     for block in candidates.blocks(targets, most=2_000 if together else MOST_TOGETHER):
-        n_unfitting += _link_block(setting, block, chances)
+        n_unfitting += _link_block(setting, block, chances, own)
     return list(_results(setting, chances, n_unfitting))
 
 
-def _link_block(setting: Setting, block: Block, chances: _Chances) -> int:
+def _link_block(setting: Setting, block: Block, chances: _Chances, own: pl.DataFrame | None) -> int:
     """Compute the chances of the targets of a block; the number of targets whom nothing fits."""
-    own = _own_rows(setting)
     link = _Linking(setting, setting.released, block, own)
     one = link.known.join(block.fits, on="point").select("target", "point", "place")
     _put(chances, "one record", link, one, ["target", "point"])
     whole = link.places_of_all(one)
-    if not setting.shows_persons:
-        _put(chances, "all records", link, whole, ["target"])
-        return len(block.targets) - one["target"].n_unique()
-    published = link.published_of_all(whole, one)
-    if setting.released.keeps_together:
-        _put(chances, "all records", link, whole, ["target"])
-    else:
+    published = link.published_of_all(whole, one) if setting.shows_persons else None
+    if published is not None and not setting.released.keeps_together:
         _put_persons(chances, "all records", link, published)
-    _put_persons(chances, "all and number", link, link.with_as_many_records(published))
+    elif link.is_one_point:  # then to know one record is to know all
+        chances.same("one record", "all records", block.targets)
+    else:
+        _put(chances, "all records", link, whole, ["target"])
+    if published is not None:
+        _put_persons(chances, "all and number", link, link.with_as_many_records(published))
     return len(block.targets) - one["target"].n_unique()
 
 
@@ -113,6 +120,11 @@ class _Linking:
     def known(self) -> pl.DataFrame:
         """`target`, `point`, `records`."""
         return self.block.known
+
+    @property
+    def is_one_point(self) -> bool:
+        """Whether all records of each target have the same quasi-identifiers."""
+        return len(self.known) == len(self.block.targets)
 
     def places_of_all(self, one: pl.DataFrame) -> pl.DataFrame:
         """`target`, `place`: the places that fit all records of a person.
@@ -160,10 +172,8 @@ class _Linking:
         """`by`, `hits`: how many of the rows that fit are the target's own, or may be at the most."""
         if self.own is not None:
             return fits.join(self.own, on=["target", "place"]).group_by(by).agg(pl.col("own").sum().alias("hits"))
-        if by == ["target"]:
-            return fits.select("target").unique().join(
-                self.records().rename({"total": "hits"}), on="target"
-            )  # fmt: skip
+        if by == ["target"] or self.is_one_point:
+            return fits.select(by).unique().join(self.records().rename({"total": "hits"}), on="target")
         pairs = fits.join(self.known.join(self.block.fits, on="point").select(
             "target", pl.col("point").alias("other"), "records", "place"), on=["target", "place"])  # fmt: skip
         return pairs.unique(["target", "point", "other"]).group_by(by).agg(pl.col("records").sum().alias("hits"))
@@ -189,7 +199,9 @@ def _put(chances: _Chances, knowledge: str, link: _Linking, fits: pl.DataFrame, 
     found = found.join(link.hits(fits, by), on=by)
     is_hit = pl.col("hits") > 0
     if not setting.tables:
-        chances.put(knowledge, "record", _averaged(link, found.with_columns(chance=pl.col("hits") / pl.col("rows")), by))
+        chances.put(
+            knowledge, "record", _averaged(link, found.with_columns(chance=pl.col("hits") / pl.col("rows")), by)
+        )
     if setting.shows_persons or setting.tables:
         chance = pl.when(is_hit).then(1 / pl.col("persons")).otherwise(0.0)
         chances.put(knowledge, "person", _averaged(link, found.with_columns(chance=chance), by))
@@ -253,9 +265,7 @@ def _put_persons(chances: _Chances, knowledge: str, link: _Linking, fits: pl.Dat
     if setting.is_apart:
         return
     for name in setting.schema.sensitive:
-        values = released.values[name]
-        held = pl.DataFrame({"published": released.person_of_row, "value": values.codes_of(setting.frame[name])})
-        counts = fits.join(held.unique(), on="published").group_by("target", "value").len("weight")
+        counts = fits.join(released.held[name], on="published").group_by("target", "value").len("weight")
         guessed = most_frequent(counts, own_values(setting, name, link.block.targets), ["target"])
         chances.put(knowledge, f"value of {name}", guessed)
 
@@ -284,7 +294,7 @@ def _results(setting: Setting, chances: _Chances, n_unfitting: int) -> Iterator[
             blind={
                 "record": lambda: float(original.records_of_person[chances.targets].mean() / len(setting.frame)),
                 "person": lambda: 1 / released.n_persons,
-            }.get(aim, lambda column=column: commonest(setting, column))(),  # type: ignore[misc]
+            }.get(aim, lambda column=column: commonest(setting, column))(),
             is_exact=is_exact,
             details=details,
         )
@@ -300,4 +310,4 @@ def commonest(setting: Setting, name: str) -> float:
     """What a guess gets without the release: the largest share of persons who have one and the same value."""
     original = setting.known_original
     pairs = pl.DataFrame({"person": original.person_of_record, "value": original.sensitive[name].codes}).unique()
-    return float(pairs["value"].value_counts()["count"].max() / original.n_persons)  # type: ignore[operator]
+    return int(np.bincount(pairs["value"].to_numpy()).max()) / original.n_persons

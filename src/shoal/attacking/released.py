@@ -73,7 +73,6 @@ class Released:
             raise DoesNotApply(f"The published table lacks the quasi-identifiers {', '.join(absent)}.")
         shown = [frame[name] for name in schema.quasi_names]
         place, n_places = number_equal([*shown, frame[GROUP]] if setting.is_apart else shown)
-        place = place.astype(np.int64)
         person, n_persons = np.arange(len(frame)), len(frame)
         if setting.shows_persons and schema.person is not None:
             codes, distinct = code_values(frame[schema.person])
@@ -84,7 +83,7 @@ class Released:
             group_of_place = np.empty(n_places, np.int64)
             group_of_place[place] = codes
             n_groups = len(distinct)
-        return cls(setting, place, n_places, person, n_persons, group_of_place, n_groups)
+        return cls(setting, place.astype(np.int64), n_places, person, n_persons, group_of_place, n_groups)
 
     @cached_property
     def rows_of_place(self) -> IntArray:
@@ -127,6 +126,17 @@ class Released:
         """The counts of each sensitive attribute by group."""
         return {name: self._values_of(name) for name in self.setting.schema.sensitive}
 
+    @cached_property
+    def held(self) -> dict[str, pl.DataFrame]:
+        """Of each sensitive attribute that stands in the table: `published`, `value`, each pair once."""
+        return {
+            name: pl.DataFrame(
+                {"published": self.person_of_row, "value": self.values[name].codes_of(self.setting.frame[name])}
+            ).unique()
+            for name in self.setting.schema.sensitive
+            if name in self.setting.frame.columns
+        }
+
     def _values_of(self, name: str) -> GroupValues:
         frame, tables = self.setting.frame, self.setting.tables
         if name in tables:
@@ -150,13 +160,13 @@ class Released:
         table = self.setting.tables[name]
         codes, distinct = code_values(table[name])
         _, groups = code_values(self.setting.frame[GROUP].cast(pl.String))
-        number = pl.DataFrame({GROUP: groups, "group": np.arange(len(groups))})
+        number = pl.DataFrame({GROUP: groups, "number": np.arange(len(groups))})
         persons, records = (COUNT, COUNT) if COUNT in table.columns else (PERSONS, RECORDS)
         counts = (
             table.with_columns(pl.col(GROUP).cast(pl.String), value=pl.Series(codes.astype(np.int64)))
             .join(number, on=GROUP)
             .select(
-                "group", "value", pl.col(persons).cast(pl.Int64).alias("persons"),
+                pl.col("number").alias("group"), "value", pl.col(persons).cast(pl.Int64).alias("persons"),
                 pl.col(records).cast(pl.Int64).alias("records"),
             )
         )  # fmt: skip

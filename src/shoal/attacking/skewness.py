@@ -128,7 +128,7 @@ class _Counts(NamedTuple):
         group, value, persons, records = (
             values.counts[column].to_numpy() for column in ("group", "value", "persons", "records")
         )
-        of_group = np.bincount(group, weights=records, minlength=released.n_groups)
+        of_group = np.bincount(group, weights=records, minlength=released.n_groups).astype(np.float64)
         return cls(group, value, persons, records, released.persons_of_group, of_group, values.n_codes, released)
 
     @property
@@ -145,8 +145,11 @@ class _Counts(NamedTuple):
         return np.asarray(self.persons / self.persons_of_group[self.group])
 
     def of_table(self) -> _InTable:
-        persons = np.bincount(self.value, weights=self.persons, minlength=self.n_codes)
-        return _InTable(persons, np.bincount(self.value, weights=self.records, minlength=self.n_codes))
+        persons, records = (
+            np.bincount(self.value, weights=counts, minlength=self.n_codes).astype(np.float64)
+            for counts in (self.persons, self.records)
+        )
+        return _InTable(persons, records)
 
     def mean_chance(self, said: FloatArray) -> float:
         """The mean over persons of the chance that a value said with these chances, line by line, is theirs."""
@@ -227,5 +230,3 @@ def _bands(values: GroupValues, hierarchy: Hierarchy | None) -> _Bands | None:
     low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
     scaled = (numbers.to_numpy() - low) / ((high - low) or 1.0)
     return _Bands(f"numbers within {WINDOW:.0%} of the extent", np.append(scaled, np.nan), None)
-
-

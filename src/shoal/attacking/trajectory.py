@@ -7,6 +7,7 @@ Shmatikov, 2008). Quasi-identifiers are not needed; models that group quasi-iden
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,8 @@ from shoal.table.observe import number_alike, number_equal
 
 NAME = "trajectory"
 MOST_TARGETS = 2_000
+COMMON, MOST_LISTED = 64, 500
+"""An item that more than one in so many kinds of persons have, and more than so many, is looked up in a table."""
 LARGEST_STEP = 5_000_000
 """Published persons that are looked through at once."""
 
@@ -50,15 +53,14 @@ def attack_trajectory(setting: Setting) -> list[AttackResult]:
 def _among_persons(setting: Setting) -> Iterator[AttackResult]:
     released = setting.released
     value, n_values = number_equal([setting.frame[name] for name in setting.schema.sensitive])
-    with_quasi, n_with = value, n_values
+    with_quasi, n_with = number_alike([(value, n_values), (released.place_of_row.astype(np.int32), released.n_places)])
+    tries = {"": _Holdings.of(released.person_of_row, value.astype(np.int64), n_values)}
     if setting.mask != "perturb":  # else nobody sees groups
-        with_quasi, n_with = number_alike([(value, n_values), (released.place_of_row, released.n_places)])
+        tries[" and quasi-identifiers"] = _Holdings.of(released.person_of_row, with_quasi.astype(np.int64), n_with)
     for n_known in setting.known_values:
-        tries = {"": (value, n_values), " and quasi-identifiers": (with_quasi, n_with)}
-        for also, (item, n_items) in tries.items():
-            holdings = _Holdings.of(released.person_of_row, item.astype(np.int64), n_items)
+        for also, holdings in tries.items():
             target, known = _drawn(holdings, n_known, setting)
-            if not len(target) or (also and setting.mask == "perturb"):
+            if not len(target):
                 continue
             chance = 1 / holdings.count_having(known)
             yield result_of(
@@ -74,9 +76,11 @@ def _among_persons(setting: Setting) -> Iterator[AttackResult]:
 
 
 def _knows(n_known: int, also: str) -> str:
-    values = "sensitive value" if n_known == 1 else "sensitive values"
+    if n_known == 1:
+        group = ", and the quasi-identifiers of that record" if also else ""
+        return f"One sensitive value of the person, as a record shows it{group}."
     group = ", and the quasi-identifiers of those records" if also else ""
-    return f"{n_known} {values} of the person, each as one record shows it{group}."
+    return f"{n_known} different sensitive values of the person, as {n_known} records show them{group}."
 
 
 class _Holdings:
@@ -88,7 +92,8 @@ class _Holdings:
     @classmethod
     def of(cls, person: IntArray, item: IntArray, n_items: int) -> _Holdings:
         """From the person and the item of each record."""
-        key = np.unique(person.astype(np.int64) * n_items + item)
+        key = np.sort(person * n_items + item)
+        key = key[np.append(True, key[1:] != key[:-1])]
         start = np.searchsorted(key // n_items, np.arange(int(person.max()) + 2))
         return cls(start, key % n_items, n_items)
 
@@ -101,6 +106,7 @@ class _Holdings:
         """How many persons have more items than are known."""
         return int((self.sizes > n_known).sum())
 
+    @cached_property
     def alike(self) -> tuple[IntArray, IntArray]:
         """Persons with the same items once: one person of each kind, and how many there are of it.
 
@@ -114,7 +120,7 @@ class _Holdings:
 
     def count_having(self, known: IntArray) -> IntArray:
         """How many persons have all items of each line of `known`."""
-        somebody, count = self.alike()
+        somebody, count = self.alike
         length = self.sizes[somebody]
         kind = np.repeat(np.arange(len(somebody)), length)
         item = self.item[np.arange(int(length.sum())) + np.repeat(
@@ -125,16 +131,29 @@ class _Holdings:
         n_having = np.diff(start_of_item)
         rarest = known[np.arange(len(known)), n_having[known].argmin(axis=1)]
         found = np.zeros(len(known), np.int64)
-        for some in _steps(n_having[rarest]):
-            size = n_having[rarest[some]]
+        is_common = n_having[rarest] > max(len(somebody) // COMMON, MOST_LISTED)
+        found[is_common] = self._count_common(known[is_common], by_item, start_of_item, count)
+        for some in _steps(np.where(is_common, 0, n_having[rarest])):
+            size = np.where(is_common, 0, n_having[rarest])[some]
             line = np.repeat(some, size)
             first = np.repeat(start_of_item[rarest[some]] - np.append(0, np.cumsum(size)[:-1]), size)
             candidate = by_item[np.arange(int(size.sum())) + first]
             has_all = np.ones(len(line), np.bool_)
             for column in known.T:
                 has_all &= _is_in(candidate * self.n_items + column[line], pairs)
-            found += np.bincount(line[has_all], weights=count[candidate[has_all]], minlength=len(known)).astype(np.int64)
+            found += np.bincount(line[has_all], weights=count[candidate[has_all]], minlength=len(known)).astype(
+                np.int64
+            )
         return found
+
+    def _count_common(self, known: IntArray, by_item: IntArray, start: IntArray, count: IntArray) -> IntArray:
+        """How many persons have all items of each line, of which each is one that many have."""
+        items, number = np.unique(known, return_inverse=True)
+        has = np.zeros((len(items), len(count)), np.bool_)
+        for line, item in enumerate(items.tolist()):
+            has[line, by_item[start[item] : start[item + 1]]] = True
+        lines = number.reshape(known.shape)
+        return np.array([count[has[line].all(axis=0)].sum() for line in lines], np.int64)
 
 
 def _steps(sizes: IntArray) -> Iterator[IntArray]:
@@ -170,7 +189,7 @@ def _among_records(setting: Setting) -> Iterator[AttackResult]:
     """The chance that a further record is the person's, where nobody sees which records belong together."""
     original = setting.known_original
     value, n_values = number_equal([original.frame[name] for name in setting.schema.sensitive])
-    holdings = _Holdings.of(original.person_of_record, value.astype(np.int64), n_values)
+    holdings = _Holdings.of(original.person_of_record.astype(np.int64), value.astype(np.int64), n_values)
     records = original.records_of_person
     fitting: FloatArray | None = None
     for n_known in setting.known_values:

@@ -44,8 +44,14 @@ Exit codes: 0 done; 3 with --fail-above, where a larger share of persons is expo
 
 @click.command(epilog=EPILOG, short_help="Attack a release: who is exposed?")
 @click.argument("release", metavar="RELEASE")
-@click.option("--exclude", type=click.IntRange(min=0), default=2, show_default=True, metavar="E",
-              help="How many values the adversary can exclude for a person.")
+@click.option(
+    "--exclude",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    metavar="E",
+    help="How many values the adversary can exclude for a person.",
+)
 @click.option("--l", "least", type=click.IntRange(min=1), metavar="L",
               help="Somebody with fewer than L possible values is vulnerable to background knowledge (default: as the "
               "policy's matching-diversity says, else 2).")  # fmt: skip
@@ -57,31 +63,72 @@ Exit codes: 0 done; 3 with --fail-above, where a larger share of persons is expo
               "that the policy states are known besides.")  # fmt: skip
 @click.option("--min-expectation", metavar="E", help="For --mine-from: as in 'shoal mine'.")
 @click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="For --mine-from: as in 'shoal mine'.")
-@click.option("--original", metavar="FILE",
-              help="The original table: all attacks are tried that know something of the persons in it.")
-@click.option("--attacks", "names", metavar="NAME,...",
-              help="Only these: elimination, background, linkage, distance, skewness, similarity, trajectory, "
-              "inference.")
-@click.option("--targets", type=click.IntRange(min=1), default=10_000, show_default=True, metavar="N",
-              help="Attack at most N persons, drawn at random.")
-@click.option("--known-values", default="1,2,3,4", show_default=True, metavar="N,...",
-              help="For trajectory: how many sensitive values of a person are known.")
-@click.option("--similar", multiple=True, metavar="C=FILE",
-              help="For similarity: the value hierarchy of a sensitive attribute, in ARX's CSV format; C=icd for ICD "
-              "codes.")
-@click.option("--whose", type=click.Choice(["map", "ids", "order"]),
-              help="How it can be told whose a published record is: by the map in steward/persons.parquet (default "
-              "where there is one), by ids that are the original's, or by the order of the records.")
+@click.option(
+    "--original",
+    metavar="FILE",
+    help="The original table: all attacks are tried that know something of the persons in it.",
+)
+@click.option(
+    "--attacks",
+    "names",
+    metavar="NAME,...",
+    help="Only these: elimination, background, linkage, distance, skewness, similarity, trajectory, inference.",
+)
+@click.option(
+    "--targets",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="Attack at most N persons, drawn at random.",
+)
+@click.option(
+    "--known-values",
+    default="1,2,3,4",
+    show_default=True,
+    metavar="N,...",
+    help="For trajectory: how many sensitive values of a person are known.",
+)
+@click.option(
+    "--similar",
+    multiple=True,
+    metavar="C=FILE",
+    help="For similarity: the value hierarchy of a sensitive attribute, in ARX's CSV format; C=icd for ICD codes.",
+)
+@click.option(
+    "--whose",
+    type=click.Choice(["map", "ids", "order"]),
+    help="How it can be told whose a published record is: by the map in steward/persons.parquet (default "
+    "where there is one), by ids that are the original's, or by the order of the records.",
+)
 @click.option("--mask", metavar="NAME", help="How the release shows quasi-identifiers, where no policy says it.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-              help="Governs which persons are attacked, and what is known of them.")
-@click.option("--fail-above", type=click.FloatRange(0, 1), metavar="SHARE",
-              help="Exit with 3 where a larger share of persons is exposed, or an attack succeeds more often.")
-@click.option("--gate", type=click.Choice(["success", "gain"]), default="success", show_default=True,
-              help="For --fail-above with --original: compare the success (the estimate), or what it is above blind "
-              "guessing.")
-@click.option("--report", "into_report", is_flag=True,
-              help="Put the results into the report of the folder RELEASE: steward/report.html and report.json.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Governs which persons are attacked, and what is known of them.",
+)
+@click.option(
+    "--fail-above",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Exit with 3 where a larger share of persons is exposed, or an attack succeeds more often.",
+)
+@click.option(
+    "--gate",
+    type=click.Choice(["success", "gain"]),
+    default="success",
+    show_default=True,
+    help="For --fail-above with --original: compare the success (the estimate), or what it is above blind guessing.",
+)
+@click.option(
+    "--report",
+    "into_report",
+    is_flag=True,
+    help="Put the results into the report of the folder RELEASE: steward/report.html and report.json.",
+)
 @options.policy
 @options.columns
 @options.source

@@ -51,8 +51,9 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
               help="For --queries: count, sum, average, min, max; the last four of numeric attributes.")  # fmt: skip
 @click.option("--associations", type=click.IntRange(min=0), default=0, metavar="N",
               help="Report how well the release keeps association rules of up to N quasi-identifiers.")  # fmt: skip
-@click.option("--attack", "attacks", type=click.IntRange(min=0), is_flag=False, flag_value=1000, default=0, metavar="[N]",
-              help="Attack the release with the original at hand, on at most N persons (1000), for the report.")  # fmt: skip
+@click.option("--attack", "attacks", type=click.IntRange(min=0), is_flag=False, flag_value=1000, default=0,
+              metavar="[N]", help="Attack the release with the original at hand, on at most N persons (1000), for the "
+              "report.")  # fmt: skip
 @click.option("--max-linkage", type=click.FloatRange(0, 1), metavar="SHARE",
               help="For --mask perturb: release nothing where more persons can be linked.")  # fmt: skip
 @click.option("--ledger", metavar="FILE", help="Remember in FILE what was released about whom, by keyed hashes, and "
