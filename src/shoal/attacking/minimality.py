@@ -51,6 +51,10 @@ SURELY = 3.0
 """A probability is surely above another where it is by so many standard errors."""
 
 
+NOTABLE = 0.1
+"""A rise of a probability that is counted."""
+
+
 class Posterior(NamedTuple):
     """What is known of the persons of one group once it is known that no cut was made."""
 
@@ -60,8 +64,8 @@ class Posterior(NamedTuple):
     error: FloatArray
     """(persons, types): its standard error; 0 where all ways were counted."""
     how: str
-    """"free" (no cut failed by values), "counted", "drawn", "walked", or "unsettled": too few draws fit to tell, and the
-    probabilities are those without knowledge of cuts."""
+    """"free" (no cut failed by values), "counted", "drawn", "walked", or "unsettled": too few draws fit to tell, and
+    the probabilities are those without knowledge of cuts."""
 
 
 @dataclass(frozen=True)
@@ -182,8 +186,7 @@ class Minimality:
                 for model in self.value_models:
                     holds &= model.holds(counts)
                 made &= holds.reshape(left.shape[:2]) & (sizes[number] > 0)
-            none_made: BoolArray = ~made.any(axis=1)
-            return none_made
+            return np.asarray(~made.any(axis=1))
 
         return fits
 
@@ -435,7 +438,8 @@ def attack_minimality(setting: Setting) -> list[AttackResult]:
     Notes
     -----
     Exact where a group has few ways; else by drawing, with the largest standard error under `details`. Cuts that failed
-    further up the tree tell more, which is not used here. Groups are drawn where cuts failed by values in more than MOST_GROUPS of them.
+    further up the tree tell more, which is not used here. Groups are drawn where cuts failed by values in more than
+    MOST_GROUPS of them.
     """
     known = minimality_of(setting)
     table, grouping = known.table, known.grouping
@@ -500,8 +504,9 @@ class _Gain:
     def __init__(self) -> None:
         self.persons = 0
         self.right = self.right_before = 0.0
-        self.highest = self.highest_before = self.largest_error = self.largest_rise = 0.0
+        self.highest = self.highest_before = self.largest_error = 0.0
         self.rises: list[FloatArray] = []
+        self.surely_up = 0
         self.above_promise: list[int] | None = None
 
     def add(self, name: str, types: _Types, posterior: Posterior, models: Sequence[Model]) -> None:
@@ -518,6 +523,7 @@ class _Gain:
         self.highest_before = max(self.highest_before, float(before.max()))
         self.largest_error = max(self.largest_error, float(error.max()))
         self.rises.append((after - before).max(axis=1))
+        self.surely_up += int(((after - before - SURELY * error).max(axis=1) > NOTABLE).sum())
         promised = _promised(models, name)
         if promised is not None:
             limit = promised + SURELY * error + 1e-9
@@ -532,7 +538,7 @@ class _Gain:
             "highest_probability_before": self.highest_before,
             "mean_rise": float(rises.mean()),
             "largest_rise": float(rises.max()),
-            "persons_with_rise_above_0.1": int((rises > 0.1).sum()),
+            f"persons_with_rise_above_{NOTABLE:g}": self.surely_up,
             "largest_standard_error": self.largest_error,
         }
         if self.above_promise is None:

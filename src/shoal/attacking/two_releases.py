@@ -1,7 +1,7 @@
 """Two releases about the same persons: whoever knows a person finds their group in both, and keeps what both allow.
 
-The persons who fit both groups are the candidates (the intersection attack); a value that one of the groups lacks is not
-the person's, unless it has changed in between.
+The persons who fit both groups are the candidates (the intersection attack); a value that one of the groups lacks is
+not the person's, unless it has changed in between.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class _Fits:
         groups = targets.join(self.pairs.rename({"person": "target"}), on="target")
         counts = groups.join(values.counts, on="group").group_by("target", "value").agg(pl.col("persons").sum())
         texts = pl.concat([values.categories.cast(pl.String), pl.Series([None], dtype=pl.String)])
-        texts = texts.to_frame("text").with_columns(value=pl.Series(np.arange(len(texts))))
-        return counts.with_columns(pl.col("value").cast(pl.Int64)).join(texts, on="value").select(
+        named = pl.DataFrame({"text": texts, "value": np.arange(len(texts))})
+        return counts.with_columns(pl.col("value").cast(pl.Int64)).join(named, on="value").select(
             "target", "text", weight=pl.col("persons").cast(pl.Float64)
         )  # fmt: skip
 
@@ -148,7 +148,7 @@ def _on_values(first: _Fits, second: _Fits, targets: IntArray) -> list[AttackRes
     everyone = pl.DataFrame({"target": targets})
     results = []
     for name in setting.schema.sensitive:
-        if second.setting is None or name not in second.setting.schema.sensitive:
+        if name not in second.setting.schema.sensitive:
             continue
         one, other = first.values_of(everyone, name), second.values_of(everyone, name)
         both = one.join(other, on=["target", "text"], nulls_equal=True, suffix="_there")

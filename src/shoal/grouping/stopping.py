@@ -1,7 +1,8 @@
 """Where a tree stopped: the cuts of its final groups that it would have made, had both sides met the models of values.
 
-Trees that cut at the median propose cuts by quasi-identifiers and numbers of records alone. Whether a cut is made depends
-on the sensitive values only through the models, so that everybody who knows the rest knows which cuts failed by them.
+Trees that cut at the median propose cuts by quasi-identifiers and numbers of records alone. Whether a cut is made
+depends on sensitive values only through the models, so that everybody who knows the rest knows which cuts failed by
+them.
 """
 
 from __future__ import annotations
