@@ -195,6 +195,7 @@ class Release:
             schema=self.schema, frame=self.published.frame, original=self.table, tables=self.published.tables,
             mask=str(getattr(self.mask, "name", "custom")), origin=person.astype(np.int64), most_targets=targets,
             seed=seed, similar=dict(similar or {}), known_values=tuple(known_values),
+            method=self.method, models=self.models,  # type: ignore[arg-type]
         )  # fmt: skip
         return run_attacks(setting, attacks)
 
