@@ -133,12 +133,13 @@ def main() -> None:
 
 INTRODUCTION = """# What is learned from where a tree stopped
 
-Made by `python -m studies.minimality`. Trees that cut at the median stop where a cut would break a model, and who knows
-that excludes ways to deal a group's values out: the [minimality attack](../attacks/minimality.md). Of each setting at
-most 300 groups with failed cuts are drawn; *blind* is a guess without the release, *by the group alone* the likeliest
-value among persons of the group with as many records, *knowing cuts* the same once it is known where the tree would have
-cut, with a 95 % interval. A rise above 0.1 is counted where it is so by three standard errors; so is a probability above
-what h-affiliation or l-diversity (frequency) promises.
+Made by `python -m studies.minimality`. Trees that cut at the median stop where a cut would break a model, and who
+knows that excludes ways to deal a group's values out: the [minimality attack](../attacks/minimality.md). Of each
+setting at most 300 groups with failed cuts are drawn; *blind* is a guess without the release, *by the group alone* the
+likeliest value among persons of the group with as many records, *knowing cuts* the same once it is known where the tree
+would have cut, with a 95 % interval. A rise above 0.1 is counted where it is so by three standard errors; so is a
+probability above what h-affiliation or l-diversity (frequency) promises. Groups that are *unsettled* count as if
+nothing were learned there.
 
 """
 
