@@ -24,9 +24,10 @@ import shoal.publishing.write
 from shoal.publishing import folder as folder_module
 from shoal.publishing import manifest as manifest_module
 from shoal.publishing.manifest import check_manifest, read_manifest
+from shoal.remembering import key as key_module
 from shoal.remembering import ledger as ledger_module
 
-WATCHED = {folder_module.__file__, ledger_module.__file__, shoal.publishing.write.__file__}
+WATCHED = {folder_module.__file__, ledger_module.__file__, key_module.__file__, shoal.publishing.write.__file__}
 STEPS_OF_SQLITE = 5
 """A kill can come after so many steps of SQLite's own machine."""
 

@@ -73,7 +73,7 @@ def create_key(path: Path) -> Key:
     The file is written whole beside its place and then linked there, so that a kill leaves no half of a key.
     """
     try:
-        _remove_leftovers(path)
+        remove_leftovers(path)
         new = path.with_name(f".{path.name}.shoal-new-{secrets.token_hex(8)}")
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
@@ -102,12 +102,12 @@ def _put(new: Path, path: Path) -> None:
         os.unlink(new)
 
 
-def _remove_leftovers(path: Path) -> None:
+def remove_leftovers(path: Path) -> None:
     """Remove what killed runs left beside a key file."""
     ours = re.compile(rf"\.{re.escape(path.name)}\.shoal-new-[0-9a-f]{{16}}")
-    for name in os.listdir(path.parent):
-        if ours.fullmatch(name):
-            with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):
+        for name in os.listdir(path.parent):
+            if ours.fullmatch(name):
                 os.unlink(path.with_name(name))
 
 

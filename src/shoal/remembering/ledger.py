@@ -37,7 +37,7 @@ from shoal.models.exact import IntArray
 from shoal.publishing.folder import finish_interrupted, ready_folders
 from shoal.publishing.manifest import read_manifest
 from shoal.remembering.check import ABSENT, Earlier, LedgerCheck, check_release
-from shoal.remembering.key import Key, create_key, read_key, texts_of
+from shoal.remembering.key import Key, create_key, read_key, remove_leftovers, texts_of
 from shoal.table.columns import CategoryColumn
 from shoal.table.observe import Observation
 
@@ -155,10 +155,13 @@ class Ledger:
             connection.execute("VACUUM")
 
     def prepare(self) -> None:
-        """Make the ledger and its key where they are absent, and refuse what is no ledger or not its key."""
+        """Refuse what is no ledger or not its key, and mend what was interrupted; an absent ledger is not made yet."""
+        if not self.file.exists() and not self.key_file.exists():
+            return
         key = self._key()
-        with self._opened(exclusive=True) as connection:
-            self._begin(connection, key)
+        if self.file.exists():
+            with self._opened(exclusive=True) as connection:
+                self._begin(connection, key)
 
     def compare(self, release: Release) -> LedgerCheck:
         """What a release is like together with those that the ledger remembers; nothing is entered."""
@@ -201,6 +204,7 @@ class Ledger:
     def _key(self) -> Key:
         """The key; a new one is made only for a new ledger, for with another nobody would be known again."""
         if self.key_file.exists() or (self.file.exists() and self.file.stat().st_size):
+            remove_leftovers(self.key_file)
             return read_key(self.key_file)
         return create_key(self.key_file)
 
