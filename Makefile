@@ -70,6 +70,7 @@ studies: $(READY)
 	$(BIN)/python -m studies.mrpp
 	$(BIN)/python -m studies.loss
 	$(BIN)/python -m studies.attacks
+	$(BIN)/python -m studies.minimality
 
 # Newest versions that fit pyproject.toml. The only target that asks for uv.
 lock:

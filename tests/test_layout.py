@@ -25,6 +25,7 @@ LAYOUT = [
     {"tuning", "applying", "relating"},
     {"pipeline"},
     {"spark"},
+    {"remembering"},
     {"publishing"},
     {"reporting"},
     {"attacking"},

@@ -6,7 +6,7 @@ import secrets
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -328,6 +328,10 @@ def attack_suite(
     known_values: Sequence[int] = (1, 2, 3, 4),
     similar: Mapping[str, Hierarchy] | None = None,
     seed: int = 0,
+    method: str | Method | None = None,
+    method_options: Mapping[str, Any] | None = None,
+    models: Sequence[Model] = (),
+    other: OtherRelease | None = None,
 ) -> SuiteResult:
     """Try every attack that applies to a published table, each with an interval and beside blind guessing.
 
@@ -353,8 +357,12 @@ def attack_suite(
         How many sensitive values of a person are known, for the attack by trajectories.
     similar
         Hierarchies of sensitive attributes, for the similarity attack.
+    method, method_options, models
+        How the release's groups were formed, and what was asked of them, for the minimality attack.
+    other
+        Another release about the same persons, for the attack by two releases.
     """
-    _check(schema, [])
+    _check(schema, models)
     if isinstance(targets, bool) or not isinstance(targets, int) or targets < 1:
         raise ParameterError("targets must be a whole number from 1 on.")
     if not known_values or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in known_values):
@@ -374,8 +382,33 @@ def attack_suite(
         seed=seed,
         similar=dict(similar or {}),
         known_values=tuple(known_values),
+        method=None if method is None else choose(method, "range", method_options or {})[0],
+        models=tuple(models),
+        other=None if other is None else _other_setting(other, original, targets, seed),
     )
     return run_attacks(setting, attacks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherRelease:
+    """Another release about the same persons, for `attack_suite`: its table, the roles of its columns, its mask."""
+
+    frame: Any
+    schema: Schema
+    mask: str = "range"
+    tables: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _other_setting(other: OtherRelease, original: Any, targets: int, seed: int) -> Setting:
+    return Setting(
+        schema=other.schema,
+        frame=to_polars(other.frame)[0],
+        original=None if original is None else Table.from_frame(original, other.schema),
+        tables={name: to_polars(each)[0] for name, each in other.tables.items()},
+        mask=other.mask,
+        most_targets=targets,
+        seed=seed,
+    )
 
 
 def _whose(records: pl.DataFrame, schema: Schema, original: Table | None, whose: Any) -> IntArray | None:

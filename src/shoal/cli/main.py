@@ -14,8 +14,8 @@ import click
 
 from shoal.errors import ShoalError, did_you_mean, without_credentials
 
-COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "tune", "compare",
-            "serve")  # fmt: skip
+COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "ledger", "tune",
+            "compare", "serve")  # fmt: skip
 UNEXPECTED = 1
 
 

@@ -20,6 +20,7 @@ from shoal.policy.policy import (
     Choices,
     ColumnChoices,
     KnowledgeChoices,
+    LedgerChoices,
     Option,
     Policy,
     Share,
@@ -58,6 +59,7 @@ class _File(Choices):
     budget: BudgetChoices = BudgetChoices()
     knowledge: KnowledgeChoices | None = None
     tables: dict[str, TableChoices] = Field(default_factory=dict)
+    ledger: LedgerChoices | None = None
     seed: StrictInt | None = None
 
 
@@ -111,6 +113,7 @@ def policy_from_document(document: Document, *, name: str = "The policy") -> Pol
         seed=file.seed,
         knowledge=None if file.knowledge is None else file.knowledge.knowledge(),
         tables=file.tables,
+        ledger=file.ledger,
     )
 
 
