@@ -1,0 +1,183 @@
+"""Running a case: a release that verifies, or a refusal in shoal's own words. Anything else is a failure."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import shoal
+from shoal.errors import ShoalError
+from shoal.masking import MASKS
+from tools.fuzz.tables import Case, case_of
+
+SECONDS_A_CASE = 60
+"""After which a case counts as hanging; the first ones also wait for kernels to compile."""
+
+
+class HangError(Exception):
+    """A case took longer than any should."""
+
+
+class UnmetError(Exception):
+    """A release was published that breaks what it promises."""
+
+
+@dataclass
+class Tally:
+    """How cases ended."""
+
+    released: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    failures: list[tuple[int, str]] = field(default_factory=list)
+    """Numbers of failed cases, each with what happened and where."""
+    verified_files: int = 0
+
+    @property
+    def cases(self) -> int:
+        """How many cases were run."""
+        return self.released + self.refused.total() + len(self.failures)
+
+    def told(self) -> str:
+        """The tally in words."""
+        refused = ", ".join(f"{count:,} {name}" for name, count in self.refused.most_common())
+        return (
+            f"{self.cases:,} cases: {self.released:,} released and verified ({self.verified_files:,} of them from files "
+            f"too), {self.refused.total():,} refused in words ({refused or 'none'}), {len(self.failures):,} failed"
+        )
+
+
+def run_case(case: Case) -> str:
+    """Run a case; gives "released", "released to files" or the name of shoal's error. Raises what is a failure."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            release = shoal.protect(
+                _as_kind(case.frame, case.frame_kind), case.schema, case.models, method=case.method, mask=case.mask,
+                seed=case.number, max_suppressed=case.max_suppressed, max_records=case.max_records, **case.options,
+            )  # fmt: skip
+        except ShoalError as error:
+            return type(error).__name__
+        _verify_frame(release, case)
+        if case.format is None:
+            return "released"
+        return "released to files" if _verify_files(release, case) else "released"
+
+
+def _verify_frame(release: Any, case: Case) -> None:
+    published = release.published
+    again = shoal.verify(
+        release.data, case.schema, release.models, tables=published.tables, linked=published.linked,
+        excluded=published.excluded,
+    )  # fmt: skip
+    if not again.verdict.holds:
+        raise UnmetError(f"verify says otherwise than protect: {shoal.pipeline.why_not(again.verdict)}")
+    if again.verdict.models != release.verdict.models:
+        raise UnmetError("verify counts otherwise than protect")
+    shown = getattr(MASKS[case.mask], "shows_groups", True) and getattr(MASKS[case.mask], "links_values", True)
+    if shown:
+        _count_plainly(published.frame, case)
+
+
+def _count_plainly(frame: pl.DataFrame, case: Case) -> None:
+    """What k, person-k, record risk and g ask for, counted in plain Python on what is published."""
+    groups: dict[tuple[str, ...], Counter[Any]] = {}
+    persons = frame[case.schema.person].to_list() if case.schema.person else range(frame.height)
+    quasi = zip(*(frame[name].to_list() for name in case.schema.quasi_names), strict=True)
+    for key, person in zip(quasi, persons, strict=True):
+        groups.setdefault(tuple(map(repr, key)), Counter())[person] += 1
+    for model in case.models:
+        for counts in groups.values():
+            records = counts.total()
+            reached = {
+                "k-anonymity": lambda records=records: records >= model.k,  # type: ignore[attr-defined]  # noqa: B023
+                "person-k-anonymity": lambda counts=counts: len(counts) >= model.k,  # type: ignore[attr-defined]  # noqa: B023
+                "record-risk": lambda counts=counts, records=records: max(counts.values()) <= model.rho * records,  # type: ignore[attr-defined]  # noqa: B023
+                "g-balance": lambda counts=counts, records=records: records**2 - sum(c * c for c in counts.values())
+                >= model.g * records**2,  # type: ignore[attr-defined]  # noqa: B023
+            }.get(model.name, lambda: True)
+            if not reached():
+                raise UnmetError(f"{model.name} is broken by a plain count")
+
+
+def _verify_files(release: Any, case: Case) -> bool:
+    """Write the release and let the command verify it; False where the format cannot hold it and says so."""
+    from click.testing import CliRunner
+
+    from shoal.cli.main import cli
+
+    with tempfile.TemporaryDirectory() as home:
+        try:
+            release.write(Path(home) / "out", format=case.format, report=case.number % 4 == 0)
+        except ShoalError:
+            if list(Path(home).iterdir()):
+                raise UnmetError("a refused release left something behind") from None
+            return False
+        ran = CliRunner().invoke(cli, ["verify", str(Path(home) / "out"), "--json"], prog_name="shoal")
+    if ran.exit_code:
+        told = json.loads(ran.stdout) if ran.stdout else {}
+        problems = [*told.get("problems", []), *(m["name"] for m in told.get("verdict", {}).get("models", []) if not m["holds"])]
+        raise UnmetError(f"the files do not verify: exit {ran.exit_code}; {ran.stderr.strip()[-300:]} {problems}")
+    return True
+
+
+def _as_kind(frame: pl.DataFrame, kind: str) -> Any:
+    if kind == "pandas":
+        return frame.to_pandas()
+    return frame.to_arrow() if kind == "pyarrow" else frame
+
+
+@contextmanager
+def no_longer_than(seconds: int) -> Iterator[None]:
+    """Raise HangError in a block that takes too long, where the system has alarms."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise HangError(f"no end after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run_cases(numbers: Iterator[int] | range, *, seconds_a_case: int = SECONDS_A_CASE) -> Tally:
+    """Run the cases of these numbers."""
+    tally = Tally()
+    for number in numbers:
+        try:
+            with no_longer_than(seconds_a_case):
+                ended = run_case(case_of(number))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also a panic of polars, which is no Exception
+            tally.failures.append((number, place_and_words(error)))
+            continue
+        if ended.startswith("released"):
+            tally.released += 1
+            tally.verified_files += ended == "released to files"
+        else:
+            tally.refused[ended] += 1
+    return tally
+
+
+def place_and_words(error: BaseException) -> str:
+    """Where an error came up, and its words: cases hold made-up values only."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "shoal" in frame.filename]
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+    return f"{type(error).__name__} at {place}: {str(error)[:200]}"
