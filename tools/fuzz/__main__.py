@@ -1,8 +1,8 @@
 """python -m tools.fuzz: random tables through every method, model and mask, verified at the end.
 
-    python -m tools.fuzz --cases 100000      many cases; failed ones are printed with their numbers
-    python -m tools.fuzz --case 4711         one of them again, with its traceback
-"""  # noqa: D400
+python -m tools.fuzz --cases 100000      many cases; failed ones are printed with their numbers
+python -m tools.fuzz --case 4711         one of them again, with its traceback
+"""
 
 from __future__ import annotations
 

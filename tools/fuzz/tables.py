@@ -21,17 +21,50 @@ from shoal.table.schema import Date, Nominal, Number, Ordered, Schema
 Draw = random.Random
 
 HUGE = (2**31 - 1, 2**31, 2**53, 2**53 + 1, 2**62, 2**63 - 1, -(2**63), 10**18, 10**18 - 1, 0, -1, 1)
-ODD_FLOATS = (0.0, -0.0, float("nan"), float("inf"), float("-inf"), 5e-324, 1.7e308, 0.1 + 0.2, 1e-10, 2.0**53, 1e18, -1.5)
+ODD_FLOATS = (
+    0.0,
+    -0.0,
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    5e-324,
+    1.7e308,
+    0.1 + 0.2,
+    1e-10,
+    2.0**53,
+    1e18,
+    -1.5,
+)
 ODD_TEXTS = (
-    "", " ", "*", "-", "a-b", "1-2", "1 to 2", "NULL", "NA", "nan", "None", "\x00", "a\x00b", "\n", "a\nb", "\r", "\t", "'",
-    '"', '""', "a,b", "{a, b}", "a; b", "=1+1", "+1", "-1", "@x", "\u202eabc", "\u05d0\u05d1", "\u0627\u0644", "\ufeff", "e\u0301",
-    "\u00e9", "\U0001f41f", "\u0130", "\u1e9e", "007", "7", "1e5", "<b>", "&amp;", "x" * 300, "%s", "{0}", "\\", "a|b", "\u2028",
+    "", " ", "*", "-", "a-b", "1-2", "1 to 2", "NULL", "NA", "nan", "None", "\x00", "a\x00b", "\n", "a\nb", "\r",
+    "\t", "'", '"', '""', "a,b", "{a, b}", "a; b", "=1+1", "'=1+1", "+1", "-1", "@x", "\u202eabc", "\u05d0\u05d1",
+    "\u0627\u0644", "\ufeff", "e\u0301", "\u00e9", "\U0001f41f", "\u0130", "\u1e9e", "007", "7", "1e5", "<b>", "&amp;",
+    "x" * 300, "%s", "{0}", "\\", "a|b", "\u2028",
 )  # fmt: skip
-ODD_NAMES = ("age", "zip code", "a'b", 'a"b', "a\nb", "\u05d2\u05d9\u05dc", "=cmd", "<i>n</i>", "a,b", "name ", "len", "persons", "value",
-             "count", "record", "person", "code", "index", "\U0001f41f", "%d{x}", "x" * 80, "literal", "row", "true")  # fmt: skip
-DATES = (date(1, 1, 1), date(1582, 10, 15), date(1899, 12, 31), date(1900, 2, 28), date(1970, 1, 1), date(2000, 2, 29),
-         date(2038, 1, 19), date(9999, 12, 31))  # fmt: skip
-TIMES = (datetime(1, 1, 1), datetime(1969, 12, 31, 23, 59, 59, 999999), datetime(2024, 2, 29), datetime(9999, 12, 31, 23, 59))
+ODD_NAMES = (
+    "age", "zip code", "a'b", 'a"b', "a\nb", "\u05d2\u05d9\u05dc", "=cmd", "<i>n</i>", "a,b", "name ", "len", "persons",
+    "value", "count", "record", "person", "code", "index", "\U0001f41f", "%d{x}", "x" * 80, "literal", "row", "true",
+    "group", "records", "\ufeffa", "a;b", "a|b", "label", "proportion", "weight", "__index_level_0__", "null",
+)  # fmt: skip
+DATES = tuple(
+    date.fromisoformat(day)
+    for day in (
+        "0001-01-01",
+        "1582-10-15",
+        "1899-12-31",
+        "1900-02-28",
+        "1970-01-01",
+        "2000-02-29",
+        "2038-01-19",
+        "9999-12-31",
+    )
+)
+TIMES = (
+    datetime(1, 1, 1),
+    datetime(1969, 12, 31, 23, 59, 59, 999999),
+    datetime(2024, 2, 29),
+    datetime(9999, 12, 31, 23, 59),
+)
 
 # Small thresholds, so that most tables can be protected; the others must be refused in words.
 MODEL_MAKERS: dict[str, Callable[[Draw, list[str]], Model]] = {
@@ -84,14 +117,15 @@ class Case:
     """Whether shoal is given the frame as polars, pandas or pyarrow."""
     format: str | None
     """Of the files that are written, read back and verified too; None where the frame alone is."""
+    safe_cells: bool
 
     def told(self) -> str:
         """The case in one line, without a value of the table."""
         kinds = ", ".join(f"{name!r}: {kind}" for name, kind in self.frame.schema.items())
         return (
-            f"case {self.number}: {self.frame.height} records as {self.frame_kind} ({kinds}), {self.method}, {self.mask}, "
-            f"{self.options}, {[str(model) for model in self.models]}, suppressed {self.max_suppressed}, "
-            f"records {self.max_records}, file {self.format}"
+            f"case {self.number}: {self.frame.height} records as {self.frame_kind} ({kinds}), "
+            f"{self.method}, {self.mask}, {self.options}, {[str(model) for model in self.models]}, "
+            f"suppressed {self.max_suppressed}, records {self.max_records}, file {self.format}"
         )
 
 
@@ -100,7 +134,9 @@ def case_of(number: int) -> Case:
     draw = Draw(number)
     method = list(METHODS)[number % len(METHODS)]
     mask = list(MASKS)[number // len(METHODS) % len(MASKS)]
-    n_records = draw.choice([draw.choice([1, 2, 3]), 8, *(draw.randint(low, 4 * low) for low in (5, 8, 10, 15, 20, 30))])
+    n_records = draw.choice(
+        [draw.choice([1, 2, 3]), 8, *(draw.randint(low, 4 * low) for low in (5, 8, 10, 15, 20, 30))]
+    )
     names = draw.sample(ODD_NAMES, 8)
     columns: dict[str, pl.Series] = {}
     person = None
@@ -135,7 +171,8 @@ def case_of(number: int) -> Case:
         options=_options(draw, method, mask, models), max_suppressed=draw.choice([0, 0, 0, 3, n_records]),
         max_records=draw.choice([None, None, None, 1, 3]),
         frame_kind=draw.choice(["polars", "polars", "pandas", "pyarrow"]),
-        format=draw.choice([None, None, None, "csv", "csv", "parquet"]),
+        format=draw.choices([None, "csv", "parquet", "arrow", "xlsx"], [24, 14, 6, 2, 1])[0],
+        safe_cells=draw.random() < 0.5,
     )  # fmt: skip
 
 
@@ -179,7 +216,9 @@ def _persons(draw: Draw, name: str, n: int) -> pl.Series:
     if kind == "number":
         return pl.Series(name, [draw.randrange(n_persons) for _ in range(n)])
     if kind == "huge":
-        return pl.Series(name, [2**53 + draw.randrange(n_persons) for _ in range(n)], dtype=draw.choice([pl.Int64, pl.UInt64]))
+        return pl.Series(
+            name, [2**53 + draw.randrange(n_persons) for _ in range(n)], dtype=draw.choice([pl.Int64, pl.UInt64])
+        )
     if kind == "float":
         return pl.Series(name, [draw.choice(ODD_FLOATS if n % 2 else (0.0, -0.0, 0.1, 2.5, 1e18)) for _ in range(n)])
     if kind == "date":
@@ -194,8 +233,9 @@ def _with_nulls(draw: Draw, values: list[Any]) -> list[Any]:
 
 
 def _quasi(draw: Draw, name: str, n: int) -> tuple[pl.Series, Any]:
-    kind = draw.choice(["small", "small", "number", "huge", "float", "odd float", "decimal", "date", "time", "text", "odd text",
-                        "constant", "category", "enum", "bool", "hierarchy", "intervals", "padded", "any"])  # fmt: skip
+    kind = draw.choice(["small", "small", "number", "huge", "float", "odd float", "decimal", "date", "time", "text",
+                        "odd text", "constant", "category", "enum", "bool", "hierarchy", "intervals", "padded",
+                        "any"])  # fmt: skip
     said: Any = name
     if kind == "small":
         values: list[Any] = [draw.randint(18, 30) for _ in range(n)]
@@ -210,12 +250,12 @@ def _quasi(draw: Draw, name: str, n: int) -> tuple[pl.Series, Any]:
         series = pl.Series(name, _with_nulls(draw, [round(draw.uniform(-90, 90), places) for _ in range(n)]),
                            dtype=draw.choice([pl.Float32, pl.Float64]))  # fmt: skip
     elif kind == "odd float":
-        series = pl.Series(name, _with_nulls(draw, [draw.choice(ODD_FLOATS if n % 3 else (0.0, -0.0, 1e-10, 5e-324, 2.5, 1e15)) for _ in range(n)]),
-                           dtype=pl.Float64)  # fmt: skip
+        floats = ODD_FLOATS if n % 3 else (0.0, -0.0, 1e-10, 5e-324, 2.5, 1e15)
+        series = pl.Series(name, _with_nulls(draw, [draw.choice(floats) for _ in range(n)]), dtype=pl.Float64)
         said = draw.choice([name, Number(name), Nominal(name)])
     elif kind == "decimal":
-        series = pl.Series(name, _with_nulls(draw, [f"{draw.randint(-999, 999)}.{draw.randint(0, 99):02}" for _ in range(n)]),
-                           dtype=pl.String).cast(pl.Decimal(20, 2))  # fmt: skip
+        texts = [f"{draw.randint(-999, 999)}.{draw.randint(0, 99):02}" for _ in range(n)]
+        series = pl.Series(name, _with_nulls(draw, texts), dtype=pl.String).cast(pl.Decimal(20, 2))
     elif kind == "date":
         series = pl.Series(name, _with_nulls(draw, [draw.choice(DATES) for _ in range(n)]), dtype=pl.Date)
         said = draw.choice([name, Date(name), Nominal(name)])
@@ -229,7 +269,9 @@ def _quasi(draw: Draw, name: str, n: int) -> tuple[pl.Series, Any]:
     elif kind == "category":
         series = pl.Series(name, _with_nulls(draw, [draw.choice(ODD_TEXTS) for _ in range(n)]), dtype=pl.Categorical)
     elif kind == "enum":
-        series = pl.Series(name, _with_nulls(draw, [draw.choice("abc") for _ in range(n)]), dtype=pl.Enum(["c", "a", "b", "d"]))
+        series = pl.Series(
+            name, _with_nulls(draw, [draw.choice("abc") for _ in range(n)]), dtype=pl.Enum(["c", "a", "b", "d"])
+        )
         said = draw.choice([name, Ordered(name, order=("c", "a", "b", "d")), Nominal(name)])
     elif kind == "hierarchy":
         series = pl.Series(name, _with_nulls(draw, [draw.choice("abcd") for _ in range(n)]), dtype=pl.String)
@@ -253,9 +295,15 @@ def _quasi(draw: Draw, name: str, n: int) -> tuple[pl.Series, Any]:
 
 
 def _any_column(draw: Draw, name: str, n: int) -> pl.Series:
-    kind = draw.choice(["few", "few", "few", "odd", "number", "huge", "float", "date", "null", "category", "random", "bool"])
+    kind = draw.choice(
+        ["few", "few", "few", "odd", "number", "huge", "float", "date", "null", "category", "random", "bool"]
+    )
     if kind == "few":
-        return pl.Series(name, _with_nulls(draw, [draw.choice(["flu", "cold", "asthma", "ulcer"]) for _ in range(n)]), dtype=pl.String)
+        return pl.Series(
+            name,
+            _with_nulls(draw, [draw.choice(["flu", "cold", "asthma", "ulcer"]) for _ in range(n)]),
+            dtype=pl.String,
+        )
     if kind == "odd":
         return pl.Series(name, _with_nulls(draw, [draw.choice(ODD_TEXTS) for _ in range(n)]), dtype=pl.String)
     if kind == "number":
@@ -272,6 +320,6 @@ def _any_column(draw: Draw, name: str, n: int) -> pl.Series:
         return pl.Series(name, _with_nulls(draw, [draw.choice("ab") for _ in range(n)]), dtype=pl.Categorical)
     if kind == "bool":
         return pl.Series(name, _with_nulls(draw, [draw.random() < 0.5 for _ in range(n)]), dtype=pl.Boolean)
-    texts = ["".join(chr(draw.choice([draw.randrange(1, 128), draw.randrange(0x590, 0x700), draw.randrange(0x1F300, 0x1F400)]))
-                     for _ in range(draw.randint(0, 6))) for _ in range(4)]  # fmt: skip
+    letters = [*range(1, 128), *range(0x590, 0x700), *range(0x1F300, 0x1F400)]
+    texts = ["".join(map(chr, draw.choices(letters, k=draw.randint(0, 6)))) for _ in range(4)]
     return pl.Series(name, [draw.choice(texts) for _ in range(n)], dtype=pl.String)

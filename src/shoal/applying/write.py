@@ -11,6 +11,7 @@ import polars as pl
 
 from shoal.applying.apply import Applied
 from shoal.errors import ParameterError
+from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, HOW_SAFE
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import MANIFEST_PATH, sha256_of_file, write_manifest
 from shoal.publishing.tables import FORMATS, write_table
@@ -40,14 +41,16 @@ def write_applied(
     policy_text = stored.policy.moved(stored.folder / "steward", Path(folder) / "steward").to_toml()
     csv = CsvOptions(delimiter=stored.policy.source.delimiter, encoding=stored.policy.source.encoding)
     book = {
-        **stored.codebook,
+        **{key: value for key, value in stored.codebook.items() if key != "safe_cells"},
+        **({"safe_cells": HOW_SAFE} if stored.policy.safe_cells and format in FORMATS_OF_SPREADSHEETS else {}),
         "models": [{"name": model.name, "asked": model.asked, "holds": model.holds}
                    for model in applied.together.verdict.models],
     }  # fmt: skip
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
-        write_table(applied.frame, new / f"release.{format}", format, csv=csv, labels=labels)
+        write_table(applied.frame, new / f"release.{format}", format, csv=csv, labels=labels,
+                    safe_cells=stored.policy.safe_cells)  # fmt: skip
         _write_json(new / "codebook.json", book)
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = pl.DataFrame({"group": applied.group_of_record, "is_new": applied.is_new})

@@ -78,6 +78,8 @@ def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     _lay_values(document, "budget", {key: flags.get(key) for key in ("max_suppressed", "max_records")})
     if flags.get("seed") is not None:
         document["seed"] = flags["seed"]
+    if flags.get("safe_cells"):
+        document["safe_cells"] = True
 
 
 def _lay_values(document: dict[str, Any], table: str, values: Mapping[str, Any]) -> None:

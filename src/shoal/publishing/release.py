@@ -187,6 +187,7 @@ class Release:
         sources: Sequence[str] = (),
         into: str | None = None,
         into_table: str | None = None,
+        safe_cells: bool = False,
     ) -> Path:
         """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
 
@@ -210,6 +211,8 @@ class Release:
             The address of a database and the name of a table in it, to write the release there too, in one transaction.
             An earlier release there is replaced with `overwrite`, another table never. Neither user nor password of the
             address is kept.
+        safe_cells
+            Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run as formulas.
 
         Raises
         ------
@@ -221,5 +224,5 @@ class Release:
         return write_release(
             self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
             policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels,
-            sources=sources, into=into, into_table=into_table,
+            sources=sources, into=into, into_table=into_table, safe_cells=safe_cells,
         )  # fmt: skip
