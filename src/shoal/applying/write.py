@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -14,6 +15,7 @@ from shoal.errors import ParameterError
 from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, HOW_SAFE
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import MANIFEST_PATH, sha256_of_file, write_manifest
+from shoal.publishing.pages import write_pages_from
 from shoal.publishing.tables import FORMATS, write_table
 from shoal.reading import CsvOptions, Labels
 
@@ -28,10 +30,12 @@ def write_applied(
     sources: Sequence[str] = (),
     labels: Labels | None = None,
     started: datetime | None = None,
+    numbers_of: Callable[[Path], Mapping[str, Any]] | None = None,
 ) -> Path:
     """Write the release folder of old and new records together; in one step, as a first release is.
 
-    `folder` may be that of the earlier release, with `overwrite`. Reports are made from the folder afterwards.
+    `folder` may be that of the earlier release, with `overwrite`. Reports are made from the numbers that `numbers_of`
+    counts in the filled folder, before it takes its place; None makes no reports.
     """
     stored = applied.stored
     format = format or stored.format
@@ -68,6 +72,8 @@ def write_applied(
                 **({"sources": list(sources)} if sources else {}),
             },
         )  # fmt: skip
+        if numbers_of is not None:
+            write_pages_from(new, numbers_of(new))
     return Path(folder)
 
 
