@@ -17,6 +17,7 @@ from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import MANIFEST_PATH, sha256_of_file, write_manifest
 from shoal.publishing.pages import write_pages_from
 from shoal.publishing.tables import FORMATS, write_table
+from shoal.publishing.write import finite
 from shoal.reading import CsvOptions, Labels
 
 
@@ -66,7 +67,7 @@ def write_applied(
             new, inputs=inputs, policy_text=policy_text, seed=stored.seed, started=started or datetime.now(UTC),
             finished=datetime.now(UTC),
             extra={
-                "verdict": applied.together.verdict.to_dict(),
+                "verdict": finite(applied.together.verdict.to_dict()),
                 "format": format,
                 "earlier_release": earlier,
                 **({"sources": list(sources)} if sources else {}),

@@ -95,7 +95,7 @@ def write_release(
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.seed, started=started,
             finished=datetime.now(UTC),
-            extra={"verdict": release.verdict.to_dict(), "format": format,
+            extra={"verdict": finite(release.verdict.to_dict()), "format": format,
                    **_databases(release, sources, into, into_table)},
         )  # fmt: skip
         if report:

@@ -57,7 +57,7 @@ def write_star(
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.release.seed,
             started=started or datetime.now(UTC), finished=datetime.now(UTC),
-            extra={"verdict": release.verdict.to_dict(), "format": format},
+            extra={"verdict": finite(release.verdict.to_dict()), "format": format},
         )  # fmt: skip
     return Path(folder)
 
