@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from datetime import date
@@ -31,6 +32,7 @@ PROPERTIES_OF_EXCEL = {
     "strings_to_urls": False,
     "strings_to_numbers": False,
     "nan_inf_to_errors": True,
+    "in_memory": True,
 }
 
 
@@ -145,8 +147,10 @@ def _write_excel(frame: pl.DataFrame, path: Path) -> None:
     fitted = _fitted(frame, "xlsx")
 
     def write() -> None:
-        with xlsxwriter.Workbook(path, PROPERTIES_OF_EXCEL) as book:
+        content = io.BytesIO()  # else parts of the book would lie in the folder for temporary files for a while
+        with xlsxwriter.Workbook(content, PROPERTIES_OF_EXCEL) as book:
             fitted.write_excel(book, "release")
+        path.write_bytes(content.getbuffer())
 
     _written(write, "an Excel file")
     _refuse_changed(fitted, path, lambda: read_excel(path).frame, "Excel")
