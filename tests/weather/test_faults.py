@@ -124,11 +124,11 @@ def mounting() -> None:
 
 def shoal_on(mount: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run with something mounted for this run alone."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NUMBA_DISABLE_JIT": "1"}
+    script = f'{mount} && cd "$0" && "$@"; code=$?; echo LEFT >&2; ls -A "$0/small" >&2; exit $code'
     return subprocess.run(
-        ["unshare", "--mount", "sh", "-c", f'{mount} && cd "$0" && "$@"; code=$?; echo LEFT >&2; ls -A "$0/small" >&2; exit $code',
-         str(folder), sys.executable, "-c", MAIN, *arguments],
-        env=environment, capture_output=True, text=True, check=False,
+        ["unshare", "--mount", "sh", "-c", script, str(folder), sys.executable, "-c", MAIN, *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
@@ -194,6 +194,7 @@ resource.setrlimit(resource.RLIMIT_AS, (used + (24 << 20), used + (24 << 20)))
     assert "Traceback" not in ran.stderr, ran.stderr
     assert ran.returncode == 2, (ran.returncode, ran.stderr)
     assert "MemoryError: There is too little memory for this table" in ran.stderr
+    visits(400).write_csv(home / "visits.csv")
     assert shoal(home, *PROTECT).returncode == 0, "the next run works"
     assert not [path.name for path in home.iterdir() if path.name.startswith(".out")]
 

@@ -13,7 +13,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.weather.sizes import REQUESTS
+from tests.weather.sizes import NIGHTLY, REQUESTS
 from tests.web.serving import Served, environment, serving
 
 PAGES = ("/", "/columns", "/risk", "/protect", "/release")
@@ -45,7 +45,9 @@ print(json.dumps(schema))
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("served"), "--demo") as server:
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "visits.csv").write_text("who,age,disease\na,30,flu\nb,31,cold\nc,32,flu\n")
+    with serving(folder, *(["--demo"] if NIGHTLY else ["visits.csv"])) as server:  # the demo has a release too
         yield server
 
 

@@ -137,7 +137,6 @@ def test_footers_and_dictionaries_name_no_value_that_is_not_published(home: Path
         given = frame.filter(pl.col("disease") != RARE)  # its categories stay in the type
     made = shoal.protect(given, schema, [shoal.RecordRisk(rho=0.5)], mask=mask, max_suppressed=1, **options)
     never = [RARE, NAME, str(PHONE)[:7], *([PERSON] if mask != "permute" else [])]
-    never += [TOWN] if mask == "suppress" else []
     for format in ("parquet", "arrow"):
         folder = made.write(home / f"out-{format}", format=format)
         for path in folder.glob(f"release*.{format}"):
@@ -253,7 +252,7 @@ main()
     )  # fmt: skip
     assert ran.returncode == 1
     assert not found_in((ran.stdout + ran.stderr).encode(), [*NEVER, RARE])
-    assert "Unexpected ValueError at broken" in ran.stderr or "Unexpected ValueError at" in ran.stderr
+    assert "Unexpected ValueError (at " in ran.stderr
 
 
 def test_python_errors_and_reprs_hold_no_value(home: Path) -> None:

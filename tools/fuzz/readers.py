@@ -41,10 +41,31 @@ SEEDS: dict[str, list[bytes]] = {
         b"a;x;y\nb;x;z\n",
     ],
     "policy": [
-        b'seed = 7\nsafe_cells = true\n[columns]\nperson = "p"\nquasi = ["age:number", "zip"]\nsensitive = ["d"]\n'
-        b"[models]\ng-balance = 0.8\nl-diversity = { l = 2, kind = 'recursive', c = 3 }\n[method]\nname = 'mdav'\nm = 3\n",
-        b'[columns]\nquasi = [{name = "a", hierarchy = {intervals = {low = 0, width = 5, high = 99}}}]\n[models]\nk-anonymity = 5\n',
-        b'[columns]\nquasi = ["a"]\n[knowledge]\nfacts = [{when = {a = "x"}, never = {d = "y"}}]\n[mask]\nmax-linkage = 0.05\n',
+        b"""seed = 7
+safe_cells = true
+[columns]
+person = "p"
+quasi = ["age:number", "zip"]
+sensitive = ["d"]
+[models]
+g-balance = 0.8
+l-diversity = { l = 2, kind = "recursive", c = 3 }
+[method]
+name = "mdav"
+m = 3
+""",
+        b"""[columns]
+quasi = [{name = "a", hierarchy = {intervals = {low = 0, width = 5, high = 99}}}]
+[models]
+k-anonymity = 5
+""",
+        b"""[columns]
+quasi = ["a"]
+[knowledge]
+facts = [{when = {a = "x"}, never = {d = "y"}}]
+[mask]
+max-linkage = 0.05
+""",
         b'[columns]\nquasi = ["a"]\n[source]\nmissing = ["", "NA"]\ndelimiter = ";"\n[budget]\nmax_suppressed = 3\n',
         b"[columns]\nquasi = [1, 2, {}]\n[models]\nnone = 1e999\n",
     ],
@@ -52,9 +73,10 @@ SEEDS: dict[str, list[bytes]] = {
 WORDS: dict[str, list[str]] = {
     "csv": [",", ";", "\\x22", "\\x0d\\x0a", "\\x00", "\\xef\\xbb\\xbf", "\\x1f\\x8b", "\\xff\\xfe"],
     "hierarchy": [";", ",", "*", "\\x22", "\\x0d\\x0a", "\\xef\\xbb\\xbf"],
-    "policy": ["[columns]", "quasi", "sensitive", "person", "[models]", "g-balance", "l-diversity", "joint-diversity", "inf", "nan",
-               "[source]", "[method]", "[mask]", "[budget]", "[knowledge]", "[tables]", "hierarchy", "prefixes", "1e400", "= true",
-               "intervals", "width", "order", "kind", "nominal", "caps", "{", "}", "[[", "]]", "\\x22\\x22\\x22"],
+    "policy": ["[columns]", "quasi", "sensitive", "person", "[models]", "g-balance", "l-diversity", "joint-diversity",
+               "[source]", "[method]", "[mask]", "[budget]", "[knowledge]", "[tables]", "hierarchy", "prefixes", "inf",
+               "intervals", "width", "order", "kind", "nominal", "caps", "{", "}", "[[", "]]", "\\x22\\x22\\x22", "nan",
+               "1e400", "= true"],
 }  # fmt: skip
 
 

@@ -22,8 +22,10 @@ from shoal.masking import MASKS
 from shoal.table.profile import profile
 from tools.fuzz.tables import Case, case_of
 
-SECONDS_A_CASE = 60
-"""After which a case counts as hanging; the first ones also wait for kernels to compile."""
+SECONDS_A_CASE = 120
+"""Of CPU, after which a case counts as hanging; the first ones also wait for kernels to compile."""
+PATIENCE = 10
+"""A case that waits for something, and so needs no CPU, counts as hanging after so many times as long by the clock."""
 
 
 class HangError(Exception):
@@ -162,7 +164,7 @@ def _as_kind(frame: pl.DataFrame, kind: str) -> Any:
 
 @contextmanager
 def no_longer_than(seconds: int) -> Iterator[None]:
-    """Raise HangError in a block that takes too long, where the system has alarms."""
+    """Raise HangError in a block that takes too much CPU, or ten times as long by the clock, where there are alarms."""
     if not hasattr(signal, "SIGALRM"):
         yield
         return
@@ -170,13 +172,16 @@ def no_longer_than(seconds: int) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise HangError(f"no end after {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
+    before = {number: signal.signal(number, ring) for number in (signal.SIGALRM, signal.SIGPROF)}
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds * PATIENCE)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def run_cases(numbers: Iterator[int] | range, *, seconds_a_case: int = SECONDS_A_CASE) -> Tally:

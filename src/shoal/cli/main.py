@@ -69,8 +69,8 @@ def _tell_unexpected(ctx: click.Context, error: Exception) -> None:
     if ctx.meta.get("shoal.debug"):
         traceback.print_exc()
     click.echo(
-        f"Unexpected {type(error).__name__}{_place_of(error)}. Nothing was written. This is a fault in shoal. Run again "
-        "with --debug to see it in full; that may show values of the table.",
+        f"Unexpected {type(error).__name__}{_place_of(error)}. Nothing was written. This is a fault in shoal. Run "
+        "again with --debug to see it in full; that may show values of the table.",
         err=True,
     )
     ctx.exit(UNEXPECTED)
