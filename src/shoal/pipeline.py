@@ -43,6 +43,7 @@ from shoal.models.counts import JOINT
 from shoal.models.exact import IntArray
 from shoal.models.verdict import Verdict
 from shoal.progress import Progress, silent
+from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Assessment, Release
 from shoal.table.apart import GROUP, observe_linked, publishes_apart
 from shoal.table.columns import LineOf
@@ -196,7 +197,7 @@ def protect(
         max_records=max_records,
         seed=seed,
         seconds=time.perf_counter() - started,
-        notes=(*_notes(table), *grouping.notes),
+        notes=(*_notes(table), *grouping.notes, *note_on_cells([published.frame, *published.tables.values()])),
         linkage=linkage,
         max_linkage=max_linkage,
         knowledge=knowledge,

@@ -79,6 +79,8 @@ def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     _lay_ledger(document, flags, folder)
     if flags.get("seed") is not None:
         document["seed"] = flags["seed"]
+    if flags.get("safe_cells"):
+        document["safe_cells"] = True
 
 
 def _lay_ledger(document: dict[str, Any], flags: Flags, folder: Path) -> None:

@@ -41,6 +41,8 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
 @click.option("--format", "format_", type=click.Choice(options.FORMATS), help="Default: the input's.")
+@click.option("--safe-cells", is_flag=True, help="Put an apostrophe before cells that a spreadsheet would run, in CSV "
+              "and Excel files.")  # fmt: skip
 @click.option("--into", metavar="URL", help="Write the release to a database too: postgresql://host/db, sqlite:///file "
               "or duckdb:///file.")  # fmt: skip
 @click.option("--into-table", metavar="NAME", help="The table of --into; its sensitive tables are NAME_attribute.")
@@ -155,6 +157,7 @@ def protect(
             sources=reading.source.shown,
             into=into,
             into_table=into_table,
+            safe_cells=policy.safe_cells,
             started=started,
             ledger=ledger,
         )

@@ -317,7 +317,9 @@ def _misfits_of_rows(frame: pl.DataFrame, schema: Schema, linked: pl.DataFrame) 
 
 def _same_values(published: pl.Series, kept: pl.Series) -> bool:
     """Whether two columns have the same values equally often, whatever type a file gave them."""
-    first, second = (sorted(column.cast(pl.String).value_counts()["count"].to_list()) for column in (published, kept))
+    first, second = (
+        sorted(column.cast(pl.String).rename("value").value_counts()["count"].to_list()) for column in (published, kept)
+    )
     return first == second
 
 
