@@ -65,7 +65,7 @@ def write_release(
         raise ParameterError("There is no person column, so there is no person map to keep.")
     if keep_person_map and release.published.pseudonym_of_person is None:
         raise ParameterError("This mask publishes no pseudonyms, so there is no person map to keep.")
-    policy_text = policy_text if policy_text is not None else _policy_of(release, csv or CsvOptions())
+    policy_text = policy_text if policy_text is not None else policy_text_of(release, csv or CsvOptions())
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
@@ -184,7 +184,8 @@ def _labels_of(published: pl.Series, labels: Labels) -> dict[str, Any]:
     return {**({"label": label} if label else {}), **({"value_labels": of_texts} if of_texts else {})}
 
 
-def _policy_of(release: Release, csv: CsvOptions) -> str:
+def policy_text_of(release: Release, csv: CsvOptions) -> str:
+    """The policy that makes the same release again."""
     from shoal.policy import Policy
     from shoal.policy.policy import SourceChoices
 
