@@ -215,10 +215,16 @@ def _lay_named(document: dict[str, Any], table: str, flags: Flags, option_flags:
     _lay_values(document, table, {flag: flags.get(flag) for flag in option_flags})
 
 
-def refuse_other_engines(engine: str) -> None:
-    """Only the local engine exists so far."""
-    if engine != "local":
-        raise ParameterError(f"There is no engine '{engine}'. The only one is 'local': leave --engine out.")
+ENGINES = ("auto", "memory", "stream")
+"""The engines of `shoal protect`; "local" is the former name of "memory"."""
+
+
+def chosen_engine(engine: str, known: Sequence[str] = ENGINES) -> str:
+    """The engine of a name; one that does not exist, or not for a command, is refused."""
+    engine = "memory" if engine == "local" else engine
+    if engine not in known:
+        raise ParameterError(f"There is no engine '{engine}' here. Choose one of: {', '.join(known)}.")
+    return engine
 
 
 def csv_options(policy: Policy) -> CsvOptions:

@@ -62,6 +62,14 @@ class PersonSpace:
         key = None if self.key is None else self.key[order]
         return replace(self, persons=persons, pairs=pairs, items=items, background=background, key=key)
 
+    def without_orders(self) -> PersonSpace:
+        """The persons alone, once a tree is grown: orders are what takes most memory."""
+        return replace(self, orders=Orders(*(part[:0].copy() for part in self.orders)))
+
+    def without_variance(self) -> PersonSpace:
+        """The persons without the variance inside them, which only median cuts and what comes after the tree need."""
+        return replace(self, persons=self.persons._replace(within=self.persons.within[:0]))
+
     @property
     def n_persons(self) -> int:
         """How many persons there are."""
@@ -127,25 +135,27 @@ def person_space(
     if one_record_a_person:
         pairs = [_most_frequent(*pair) for pair in pairs]
     persons = _persons(records, mass, within, pairs)
-    orders, numeric_of_order, spans = [], [], []
-    numeric_left, nominal_left = iter(enumerate(keys)), iter(pairs)
+    del mass
+    listed = _Listed.room_for(table.n_persons * (len(numeric) + 1) + sum(len(value) for _, value, _ in pairs))
+    numeric_of_order, spans = [], []
+    nominal_left = iter(pairs)
     for column in columns:
         if isinstance(column, NumberColumn):
-            number, key = next(numeric_left)
-            orders.append(_numeric_order(key, records if ties_by_records else None))
-            numeric_of_order.append(number)
+            key = keys.pop(0)
+            listed.add(_numeric_order(key, records if ties_by_records else None))
+            numeric_of_order.append(len(numeric) - len(keys) - 1)
             spans.append(deviation_of(column) if codes_as_numbers else float(key.max() - key.min()) or 1.0)
         else:
-            orders.append(_nominal_order(*next(nominal_left), records, column.n_codes))
+            listed.add(_nominal_order(*next(nominal_left), records, column.n_codes))
             numeric_of_order.append(-1)
             spans.append(float(max(column.n_codes - 1, 1)))
-    orders.append(_numeric_order(-records.astype(np.float64), None))
-    ends = np.cumsum([len(order.person) for order in orders])[:, None]
+    listed.add(_numeric_order(-records.astype(np.float64), None))
+    ends = np.array(listed.ends)[:, None]
     sensitive = table.sensitive if with_values else {}
     value_pairs = {name: table.values_of_persons(column) for name, column in sensitive.items()}
     return PersonSpace(
         persons=persons,
-        orders=Orders(*(np.concatenate(parts) for parts in zip(*orders, strict=True))),
+        orders=listed.orders(),
         whole_table=Segments(np.concatenate([[[0]], ends[:-1]]), ends),
         numeric_of_order=tuple(numeric_of_order),
         span_of_order=tuple(spans),
@@ -156,6 +166,28 @@ def person_space(
         items=_items(table) if with_items else None,
         background=table.background() if with_background else None,
     )
+
+
+@dataclass
+class _Listed:
+    """Orders one after the other, in arrays that are large enough for all: none of them lies in memory twice."""
+
+    parts: Orders
+    ends: list[int]
+
+    @classmethod
+    def room_for(cls, n: int) -> _Listed:
+        return cls(Orders(np.empty(n, np.uint32), np.empty(n, np.float64), np.empty(n, np.int32)), [])
+
+    def add(self, order: Orders) -> None:
+        start = self.ends[-1] if self.ends else 0
+        self.ends.append(start + len(order.person))
+        for place, part in zip(self.parts, order, strict=True):
+            place[start : self.ends[-1]] = part
+
+    def orders(self) -> Orders:
+        n = self.ends[-1]
+        return Orders(*(part if len(part) == n else part[:n].copy() for part in self.parts))
 
 
 def grid_of(n_records: int) -> int:
@@ -226,8 +258,9 @@ def _persons(
         start[j], category[j, : len(values)], count[j, : len(values)] = starts, values, counts
         single = np.diff(starts) == 1
         one_category[single, j] = values[starts[:-1][single]]
-    row = np.concatenate([records[:, None], mass, one_category], axis=1).astype(np.float64)
-    return Persons(np.ascontiguousarray(row), mass.shape[1], within, start, category, count)
+    row = np.empty((len(records), 1 + mass.shape[1] + len(pairs)), np.float64)
+    row[:, 0], row[:, 1 : 1 + mass.shape[1]], row[:, 1 + mass.shape[1] :] = records, mass, one_category
+    return Persons(row, mass.shape[1], within, start, category, count)
 
 
 def _numeric_order(key: NDArray[np.float64], records: NDArray[np.int64] | None) -> Orders:

@@ -98,10 +98,13 @@ class _Candidates:
 class Tree:
     """Grows groups from the whole table down, level by level."""
 
-    def __init__(self, space: PersonSpace, models: Sequence[Model], sweep: Sweep) -> None:
+    def __init__(
+        self, space: PersonSpace, models: Sequence[Model], sweep: Sweep, *, keeps_orders: bool = False
+    ) -> None:
+        """With `keeps_orders` the orders of the space stay as they are; else they are parted in place."""
         self.space = space
         self.sweep = sweep
-        self.orders = Orders(*(part.copy() for part in space.orders))
+        self.orders = Orders(*(part.copy() for part in space.orders)) if keeps_orders else space.orders
         self.spread_models = [model for model in models if model.needs <= SPREAD]
         self.value_models = [model for model in models if not model.needs <= SPREAD]
         self.summary_models = [model for model in self.value_models if model.needs <= SPREAD | VALUE_SUMMARIES]

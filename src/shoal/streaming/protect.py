@@ -243,7 +243,7 @@ class _Run:
         everyone = np.zeros(table.n_persons, np.int32)
         refuse_impossible(table, self.models, counts_of_groups(table, needs, everyone, 1))
         grouping = self.method.group(table, self.models, self.progress)
-        table.forget_sums()
+        table.forget_values()
         self.progress("masking", 0.0)
         groups = total_groups(coded, table, grouping)
         losses, buckets = Losses(table, groups), Bucketing(work, coded.n_records, self.portion)

@@ -61,13 +61,12 @@ class SummaryTable(Table):
     def sums_of_persons(
         self, column: NumberColumn, grid: int, *, with_squares: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """For each person the sum of units above the lowest, of steps on the grid, and of squared steps if asked."""
-        sums, squares = self.sums[column.name]
+        """As in any table; but they are given out once and not kept, since they take much memory."""
+        sums, squares = self.sums.pop(column.name)
         return sums[:, 0], sums[:, 1], squares
 
-    def forget_sums(self) -> None:
+    def forget_values(self) -> None:
         """Let go of what only grouping asks for."""
-        self.sums.clear()
         for name in self.sensitive:
             self.lists.pop(name, None)
 
