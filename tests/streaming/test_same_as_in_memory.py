@@ -80,8 +80,9 @@ def test_every_model(models: Any, method: str) -> None:
 
 
 @pytest.mark.parametrize("quasi", QUASI.values(), ids=QUASI.keys())
-@pytest.mark.parametrize("mask", ["range", "mean", "suppress"])
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("mask", "ending"), [("range", "csv"), ("range", "parquet"), ("mean", "parquet"), ("suppress", "csv")]
+)
 def test_every_kind_of_column(quasi: list[Any], mask: str, ending: str) -> None:
     both(table(4), schema(*quasi), [shoal.GBalance(g="0.5")], 11, ending, mask=mask)
 
@@ -112,8 +113,8 @@ def test_any_table(
 
 
 def test_one_record_a_person() -> None:
-    columns = shoal.Schema(quasi=["age", shoal.Nominal("sex")], sensitive=["disease"], kept=["note"],
-                           dropped=["who", "weight", "ratio", "born", "stage", "region", "zip", "score", "extra"])  # fmt: skip
+    dropped = ["who", "weight", "ratio", "born", "stage", "region", "zip", "score", "extra"]
+    columns = shoal.Schema(quasi=["age", shoal.Nominal("sex")], sensitive=["disease"], kept=["note"], dropped=dropped)
     for method in ("balance-tree", "mondrian"):
         both(table(8), columns, [shoal.KAnonymity(k=4)], 9, "parquet", method=method)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import ParameterError, PrivacyNotMetError, ShoalWarning
+from shoal.errors import OutputError, ParameterError, PrivacyNotMetError, ShoalWarning
 from shoal.grouping import Method
 from shoal.grouping.feasibility import refuse_impossible
 from shoal.masking import secrecy
@@ -233,6 +233,7 @@ class _Run:
     def make(self, source: FileSource, file: Path, format: str, work: Path, steward: Path) -> _Made:
         """Sum up, group, mask, write and verify; what is not met is refused."""
         source.refuse_unfit(self.schema)
+        _refuse_full_disk(source, self.schema, work)
         source = without_missing(source, self.schema)
         coded = code_file(source, domain_of(source, self.schema), self.schema, work)
         notes = (*source.notes, *_kept_that_identify(source, coded, self.schema))
@@ -293,6 +294,18 @@ def _opened(path: Path, read_as: str, csv: CsvOptions | None, work: Path, portio
     if read_as == "csv":
         return FileSource.of_csv(path, csv or CsvOptions(), work, portion=portion)
     return FileSource.of_parquet(path, portion=portion)
+
+
+def _refuse_full_disk(source: FileSource, schema: Schema, work: Path) -> None:
+    """Refuse a run for whose records there is no room on the disk: they lie there as codes, twice, and as a release."""
+    needed = source.n_records * (8 + 16 * len(schema.published())) * 2
+    free = shutil.disk_usage(work).free
+    if needed > free:
+        raise OutputError(
+            f"While {source.n_records:,} records are protected in portions, about {needed / 1e9:,.1f} GB lie beside "
+            f"the release, and the disk has {free / 1e9:,.1f} GB free. Nothing was written. Make room, or choose "
+            "another disk for it."
+        )
 
 
 def _as_written(csv: CsvOptions | None, format: str) -> CsvOptions | None:

@@ -58,17 +58,27 @@ def look_at_file(
     """The risk of a published file, and the verdict of the models; memory grows with persons, not with records."""
     source = _opened(path, csv, portion)
     _refuse_absent(source, schema)
-    seen = _Seen(schema, source)
+    problems = problems_of_columns(source.schema.names(), schema)
+    seen = _seen(source, schema)
+    n_persons, n_several = seen.n_persons, int(seen.is_in_several.sum())
+    if n_several:
+        problems.append(f"{n_several:,} of {n_persons:,} persons have records in more than one group.")
+        seen = _seen(source, schema, by_group=True)
+    table = seen.summed_up()
+    group_of_person = seen.group_of_person[: table.n_persons]
+    needs = NEEDS.union(*(model.needs for model in models))
+    counts = counts_of_groups(table, needs, group_of_person, seen.groups.n)
+    verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems)
+    alone = seen.person_of(np.flatnonzero((counts.persons == 1)[group_of_person]))
+    return replace(risk_of_counts(counts), persons=n_persons, unique_persons=len(np.unique(alone))), verdict
+
+
+def _seen(source: FileSource | _CsvSource, schema: Schema, *, by_group: bool = False) -> _Seen:
+    """Look at all portions of a published file."""
+    seen = _Seen(schema, source, by_group=by_group)
     for frame in source.portions():
         seen.add(frame)
-    table, group_of_person, n_groups, n_several = seen.summed_up()
-    problems = problems_of_columns(source.schema.names(), schema)
-    if n_several:
-        problems.append(f"{n_several:,} of {table.n_persons:,} persons have records in more than one group.")
-    needs = NEEDS.union(*(model.needs for model in models))
-    counts = counts_of_groups(table, needs, group_of_person, n_groups)
-    verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems)
-    return replace(risk_of_counts(counts), persons=table.n_persons), verdict
+    return seen
 
 
 def _opened(path: Path, csv: CsvOptions | None, portion: int) -> FileSource | _CsvSource:
@@ -138,10 +148,15 @@ class _Column:
 
 
 class _Seen:
-    """What has been seen of a published file so far."""
+    """What has been seen of a published file so far.
 
-    def __init__(self, schema: Schema, source: FileSource | _CsvSource) -> None:
-        self.schema = schema
+    With `by_group` somebody who is seen in several groups counts in each with the records there, as somebody else:
+    else the group where they were seen first counts, and that they were seen elsewhere is noted.
+    """
+
+    def __init__(self, schema: Schema, source: FileSource | _CsvSource, *, by_group: bool) -> None:
+        self.schema, self.by_group = schema, by_group
+        self.members = _Numbering.empty()
         self.persons, self.groups = _Numbering.empty(), _Numbering.empty()
         self.person_names = _Column()
         self.labels = {name: _Column() for name in schema.quasi_names}
@@ -161,6 +176,9 @@ class _Seen:
         person = self._persons_in(frame)
         group = self._groups_in(frame)
         n_persons = self.n_records + len(frame) if self.schema.person is None else self.persons.n
+        if self.by_group:
+            person = self.members.number((person.astype(np.int64) << 32) | group)
+            n_persons = self.members.n
         self._make_room(n_persons)
         counting.add_groups_of_persons(group, person, self.group_of_person, self.is_in_several)
         self.records_of_person[:n_persons] += np.bincount(person, minlength=n_persons)
@@ -173,8 +191,14 @@ class _Seen:
 
     @property
     def n_persons(self) -> int:
-        """How many persons have been seen."""
+        """How many persons have been seen; by group, how many in each together."""
+        if self.by_group:
+            return self.members.n
         return self.n_records if self.schema.person is None else self.persons.n
+
+    def person_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Who those of some numbers are."""
+        return self.members.keys[numbers] >> 32 if self.by_group else numbers
 
     def _persons_in(self, frame: pl.DataFrame) -> NDArray[np.int32]:
         if self.schema.person is None:
@@ -217,12 +241,12 @@ class _Seen:
             self.is_in_several = np.append(self.is_in_several, np.zeros(more, np.bool_))
             self.records_of_person = np.append(self.records_of_person, np.zeros(more, np.int64))
 
-    def summed_up(self) -> tuple[SummaryTable, NDArray[np.int32], int, int]:
-        """The persons and their values, the group of each, how many groups, and who is in several of them."""
+    def summed_up(self) -> SummaryTable:
+        """The persons and their values. Counting ends with this."""
         if not self.n_records:
             raise InputError("The published table has no records.")
         n = self.n_persons
-        table = SummaryTable(
+        return SummaryTable(
             schema=self.schema,
             frame=pl.DataFrame(),
             kind_of_frame="polars",
@@ -235,7 +259,6 @@ class _Seen:
             lists={name: self.pairs.pop(name).lists(n) for name in self.sensitive},
             counts_of_code=self.records_of_code,
         )
-        return table, self.group_of_person[:n], self.groups.n, int(self.is_in_several.sum())
 
 
 def _values_of(schema: Schema, source: FileSource | _CsvSource) -> dict[str, pl.Series]:
