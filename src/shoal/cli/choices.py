@@ -256,10 +256,19 @@ def csv_options_of_release(policy: Policy, flags: Flags) -> CsvOptions:
     return replace(CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding), **given)
 
 
-def read_table(files: Sequence[str], policy: Policy, folder: Path, flags: Flags) -> Reading:
-    """The table that the files make together, as the policy says; of a database the table or query of the flags."""
+def read_table(
+    files: Sequence[str], policy: Policy, folder: Path, flags: Flags, *, checks_memory: bool = True
+) -> Reading:
+    """The table that the files make together, as the policy says; of a database the table or query of the flags.
+
+    With `checks_memory` files that are larger than the memory there is are refused before they are read.
+    """
     from shoal.reading import Join, read_files
 
+    if checks_memory:
+        from shoal.streaming.engine import refuse_too_large
+
+        refuse_too_large(files, csv_options(policy))
     join = None
     if policy.source.join is not None:
         join = Join(person_file=folder / policy.source.join.person_file, on=dict(policy.source.join.on))

@@ -113,7 +113,7 @@ def protect(
         )  # fmt: skip
         _tell({**streamed.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}, output, as_json)
         return
-    reading = read_table(files, policy, folder, flags)
+    reading = read_table(files, policy, folder, flags, checks_memory=False)
     say.say_notes(reading.notes)
     with say.progress_bar() as progress, say.warnings_as_notes() as told:
         release = pipeline.protect(

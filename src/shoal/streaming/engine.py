@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shoal.errors import NotEnoughMemoryError, ParameterError
-from shoal.reading import CsvOptions
+from shoal.reading import CsvOptions, is_address
+from shoal.reading.read import FORMAT_OF_ENDING
 from shoal.streaming.room import MARGIN, memory_there_is, needed_in_memory, needed_in_portions, size_of_files
 from shoal.table.schema import Schema
 
@@ -68,6 +69,22 @@ def engine_for(
             "fewer quasi-identifiers, free some memory, use a larger machine, or try all the same with --engine stream."
         )
     return STREAM
+
+
+def refuse_too_large(files: Sequence[str], csv: CsvOptions) -> None:
+    """Refuse files whose records alone are larger than the memory there is; where that cannot be told, nothing is."""
+    paths = [Path(file) for file in files if not is_address(file)]
+    formats = [str(FORMAT_OF_ENDING.get(path.suffix.lower(), "other")) for path in paths]
+    there_is, size = memory_there_is(), size_of_files(paths, formats, csv, None)
+    if there_is is None or size is None:
+        return
+    needed = size.records * size.bytes_a_record + size.file_bytes
+    if needed > there_is:
+        raise NotEnoughMemoryError(
+            f"The {size.records:,} records alone need about {_gb(needed)} of memory, and there are {_gb(there_is)}. Take "
+            "fewer columns or a sample of the persons, free some memory, or use a larger machine. 'shoal protect' works "
+            "on files larger than memory."
+        )
 
 
 def _gb(n_bytes: float) -> str:
