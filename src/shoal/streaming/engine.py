@@ -81,9 +81,9 @@ def refuse_too_large(files: Sequence[str], csv: CsvOptions) -> None:
     needed = size.records * size.bytes_a_record + size.file_bytes
     if needed > there_is:
         raise NotEnoughMemoryError(
-            f"The {size.records:,} records alone need about {_gb(needed)} of memory, and there are {_gb(there_is)}. Take "
-            "fewer columns or a sample of the persons, free some memory, or use a larger machine. 'shoal protect' works "
-            "on files larger than memory."
+            f"The {size.records:,} records alone need about {_gb(needed)} of memory, and there are {_gb(there_is)}. "
+            "Take fewer columns or a sample of the persons, free some memory, or use a larger machine. 'shoal protect' "
+            "works on files larger than memory."
         )
 
 
