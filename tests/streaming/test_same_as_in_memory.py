@@ -97,7 +97,7 @@ def test_every_kind_of_column(quasi: list[Any], mask: str, ending: str) -> None:
     quasi=st.sampled_from(list(QUASI.values())),
     cut=st.sampled_from([{"cut": "median"}, {"cut": "median", "ties": "split"}, {"effort": "low"}, {}]),
 )
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 def test_any_table(
     seed: int,
     persons: int,

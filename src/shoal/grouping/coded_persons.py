@@ -36,6 +36,13 @@ def coded_persons(table: Table, *, codes_as_numbers: bool = False) -> CodedPerso
     O(q n) time where every person has one record, O(q n log n) else; 4 (q + 2) n bytes.
     """
     columns = [as_number(column) if codes_as_numbers else column for column in table.quasi.values()]
+    codes = {}
+    for column in columns:  # asked first: what a table gives out only once is then still there
+        if isinstance(column, CategoryColumn):
+            code = table.code_of_person(column)
+            if code is None:
+                return None
+            codes[column.name] = code
     n_quasi = len(columns)
     records = table.records_of_person
     all_alone = len(records) == table.n_records
@@ -47,10 +54,7 @@ def coded_persons(table: Table, *, codes_as_numbers: bool = False) -> CodedPerso
     keys: list[NDArray[np.float64]] = []
     for j, column in enumerate(columns):
         if isinstance(column, CategoryColumn):
-            code = table.code_of_person(column)
-            if code is None:
-                return None
-            row[:, j] = code
+            row[:, j] = codes[column.name]
             n_categories[j] = column.n_codes
             span[j] = max(column.n_codes - 1, 1)
             continue
