@@ -70,7 +70,7 @@ def assess(
     With models, the verdict says which of them the table meets already. Nothing is refused for failing a model.
     """
     started = time.perf_counter()
-    _check(schema, models)
+    check_asked(schema, models)
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = face(table, models, knowledge, is_linked=True)
     known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
@@ -143,7 +143,7 @@ def protect(
     """
     started = time.perf_counter()
     chosen_method, chosen_mask = choose(method, mask, options)
-    _check(schema, models)
+    check_asked(schema, models)
     _refuse_visible(chosen_mask, models)
     _refuse_max_linkage(max_linkage, chosen_mask)
     kinds_asked = checked_kinds(query_kinds)
@@ -246,7 +246,7 @@ def attack(
     exclude
         How many values the adversary can exclude at the most.
     """
-    _check(schema, [])
+    check_asked(schema, [])
     if not schema.sensitive:
         raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
     records, _ = to_polars(frame)
@@ -301,7 +301,7 @@ def attack_background(
     SchemaError
         Where the tables do not show whom the rules are about.
     """
-    _check(schema, [])
+    check_asked(schema, [])
     if not schema.sensitive:
         raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
     records, _ = to_polars(frame)
@@ -449,7 +449,7 @@ def verify(
         that reckon with an adversary's rules where quasi-identifiers are masked. Models bring the rules themselves.
     """
     started = time.perf_counter()
-    _check(schema, models)
+    check_asked(schema, models)
     records, _ = to_polars(frame)
     sensitive_tables = {name: to_polars(table)[0] for name, table in (tables or {}).items()}
     expected = set(schema.quasi_names) if sensitive_tables else schema.published()
@@ -521,7 +521,7 @@ def why_not(verdict: Verdict) -> str:
     return " ".join([*broken, *verdict.problems, "Nothing was written."])
 
 
-def _check(schema: object, models: object) -> None:
+def check_asked(schema: object, models: object) -> None:
     """Refuse what is no schema and what is no list of models, before anything is read."""
     if not isinstance(schema, Schema):
         raise SchemaError(f"A shoal.Schema is expected, got {type(schema).__name__}.")

@@ -102,7 +102,9 @@ def write_release(
         raise ParameterError("There is no person column, so there is no person map to keep.")
     if keep_person_map and release.published.pseudonym_of_person is None:
         raise ParameterError("This mask publishes no pseudonyms, so there is no person map to keep.")
-    policy_text = policy_text if policy_text is not None else _policy_of(release, csv or CsvOptions(), safe_cells)
+    policy_text = (
+        policy_text if policy_text is not None else policy_text_of(release, csv or CsvOptions(), safe_cells=safe_cells)
+    )
     remembering = nullcontext() if ledger is None else ledger.recording(release, folder, in_database=into is not None)
     with (
         remembering as entry,
@@ -238,7 +240,8 @@ def _labels_of(published: pl.Series, labels: Labels) -> dict[str, Any]:
     return {**({"label": label} if label else {}), **({"value_labels": of_texts} if of_texts else {})}
 
 
-def _policy_of(release: Release, csv: CsvOptions, safe_cells: bool) -> str:
+def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = False) -> str:
+    """The policy that makes the same release again."""
     from shoal.policy import Policy
     from shoal.policy.policy import SourceChoices
 
