@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parent.parent
-TARGETS = ("src/shoal/models", "src/shoal/measuring")
-TESTS = ("tests/models", "tests/measuring")
-"""Where tests are looked for; which of them run a changed line is found out by running them once and watching."""
+TESTS_OF = {"src/shoal/models": ("tests/models",), "src/shoal/measuring": ("tests/measuring",)}
+"""What is changed, and where tests for it are looked for; which of them run a changed statement is found out by running
+them once and watching."""
 EXAMPLES = 20
 """How many examples Hypothesis draws for each test, always the same ones, so that a run can be repeated."""
 LEAST_SECONDS = 20
@@ -310,8 +310,10 @@ class Same:
 class Bench:
     """A project copied to a temporary folder, in which files are exchanged and tests run in children of this process."""
 
-    def __init__(self, project: Path, targets: Sequence[str], tests: Sequence[str], folder: Path):
-        self.project, self.targets, self.tests, self.folder = project, targets, tests, folder
+    def __init__(self, project: Path, tests_of: dict[str, tuple[str, ...]], folder: Path):
+        self.project, self.folder = project, folder
+        self.targets = tuple(tests_of)
+        self.tests = tuple(dict.fromkeys(test for tests in tests_of.values() for test in tests))
         shutil.copytree(project / "src", folder / "src", ignore=shutil.ignore_patterns("*.egg-info"))
         os.environ.update(PYTHONPATH=str(folder / "src"), SHOAL_THREADS="1", HYPOTHESIS_PROFILE="shoal")
         for threads in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"):
@@ -458,7 +460,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import scipy.stats  # noqa: F401
 
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
-        bench = Bench(PROJECT, TARGETS, TESTS, Path(folder))
+        tests_of = {target: tests for target, tests in TESTS_OF.items() if _meet(target, chosen.only)}
+        bench = Bench(PROJECT, tests_of, Path(folder))
         everything = [
             mutant for path in bench.files()
             for mutant in mutants_of(path, (PROJECT / path).read_text(encoding="utf-8"))
@@ -479,6 +482,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if outcome != "killed":
                 print(f"{outcome}: {mutant.place}", flush=True)
     return report(results, len(drawn), chosen.least)
+
+
+def _meet(target: str, only: str) -> bool:
+    """Whether mutants in a folder can have places that begin with a text."""
+    return only.startswith(target) or target.startswith(only)
 
 
 def report(results: Sequence[dict[str, str]], n_drawn: int, least: float) -> int:
