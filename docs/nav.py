@@ -11,7 +11,8 @@ SECTIONS: dict[str, list[str]] = {
     "Masks": ["masks"],
     "Measures and attacks": ["measures", "attacks"],
     "Reference": ["policy", "command-line", "json", "release-folder", "report"],
-    "Evidence": ["benchmarks", "studies", "papers"],
+    "Evidence": ["benchmarks", "studies", "papers", "mutation"],
+    "Trust": ["threat-model", "supply"],
     "Decisions": ["decisions"],
 }
 """Titles of sections with the pages and folders in each; what stands under no title comes first."""
