@@ -66,5 +66,5 @@ def type_in(command: str, folder: Path, runner: CliRunner) -> tuple[str, int]:
 
 
 def loosely(text: str) -> str:
-    """A text without what only the width of the screen decides."""
-    return re.sub(r"─+", "─", text)
+    """A text without what only the width of the screen decides; a line of three dots stands for any lines."""
+    return re.sub(r"^\.\.\.\n", "...", re.sub(r"─+", "─", text), flags=re.MULTILINE)
