@@ -8,8 +8,18 @@ SECTIONS: dict[str, list[str]] = {
     "How-to": ["how-to"],
     "Explanations": ["explanations", "threat-model", "compare-tools"],
     "Reference": [
-        "models", "methods", "masks", "measures", "attacks", "background-knowledge", "policy", "command-line", "json",
-        "release-folder", "report", "reference",
+        "models",
+        "methods",
+        "masks",
+        "measures",
+        "attacks",
+        "background-knowledge",
+        "policy",
+        "command-line",
+        "json",
+        "release-folder",
+        "report",
+        "reference",
     ],  # fmt: skip
     "Evidence": ["benchmarks", "studies", "papers", "mutation", "weather", "supply", "decisions"],
 }

@@ -48,7 +48,9 @@ def test_commands_answer_what_the_page_shows(page: Path, tmp_path: Path, monkeyp
                 assert is_same, f"{shown(page)}, line {below.line}: the command answers\n{answered}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(b.language == "console" for b in blocks_of(page))], ids=shown)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(b.language == "console" for b in blocks_of(page))], ids=shown
+)
 def test_commands_have_the_flags_that_pages_give_them(page: Path) -> None:
     context = click.Context(cli, info_name="shoal")
     for block in blocks_of(page):
