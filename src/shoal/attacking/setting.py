@@ -11,6 +11,8 @@ import polars as pl
 
 from shoal.attacking.released import Released
 from shoal.attacking.result import DoesNotApply
+from shoal.grouping.grouping import Method
+from shoal.models.contract import Model
 from shoal.models.exact import IntArray
 from shoal.table.apart import publishes_apart
 from shoal.table.hierarchy import Hierarchy
@@ -45,6 +47,10 @@ class Setting:
         Hierarchies of sensitive attributes, which say what values are alike.
     known_values
         How many sensitive values of a person are known, for the attack by trajectories.
+    method, models
+        How the groups were formed, and for what, for the minimality attack.
+    other
+        Another release about the same persons, for the attack by two releases.
     """
 
     schema: Schema
@@ -57,6 +63,9 @@ class Setting:
     seed: int = 0
     similar: Mapping[str, Hierarchy] = field(default_factory=dict)
     known_values: tuple[int, ...] = (1, 2, 3, 4)
+    method: Method | None = None
+    models: tuple[Model, ...] = ()
+    other: Setting | None = None
 
     @property
     def known_original(self) -> Table:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from shoal.attacking.elimination import EliminationResult
     from shoal.attacking.suite import SuiteResult
     from shoal.mining.rules import Rules
+    from shoal.pipeline import OtherRelease
     from shoal.policy import Policy
     from shoal.publishing.read import PublishedFiles
+    from shoal.reading import Reading
     from shoal.table.hierarchy import Hierarchy
 
 ABOVE = 3
@@ -35,6 +37,7 @@ Examples:
   shoal attack out --original visits.csv
   shoal attack out --original visits.csv --attacks linkage,trajectory --fail-above 0.1
   shoal attack out --original visits.csv --report
+  shoal attack out --original visits.csv --with last-year
   shoal attack received.csv --person patient --quasi age,gender,zip --sensitive disease,treatment
   shoal attack received.csv --original visits.csv --person patient --quasi age,zip --sensitive disease --whose order
 
@@ -69,10 +72,17 @@ Exit codes: 0 done; 3 with --fail-above, where a larger share of persons is expo
     help="The original table: all attacks are tried that know something of the persons in it.",
 )
 @click.option(
+    "--with",
+    "other",
+    metavar="RELEASE2",
+    help="Another release about the same persons, for two-releases: a folder that protect has written.",
+)
+@click.option(
     "--attacks",
     "names",
     metavar="NAME,...",
-    help="Only these: elimination, background, linkage, distance, skewness, similarity, trajectory, inference.",
+    help="Only these: elimination, background, linkage, distance, skewness, similarity, trajectory, inference, "
+    "two-releases, minimality.",
 )
 @click.option(
     "--targets",
@@ -145,6 +155,7 @@ def attack(
     min_expectation: str | None,
     max_len: int | None,
     original: str | None,
+    other: str | None,
     names: str | None,
     targets: int,
     known_values: str,
@@ -189,9 +200,10 @@ def attack(
         is_own = rules_file is None and mine_from is None and published.rules is not None
         known = _with_knowledge(policy, folder, published, rules, least, is_own=is_own)
     suite = None
-    if original is not None or (names is not None and asked - {"elimination", "background"}):
+    if original is not None or other is not None or (names is not None and asked - {"elimination", "background"}):
         suite = _suite(policy, folder, published, file, original, asked, flags={
             "targets": targets, "known_values": known_values, "similar": similar, "whose": whose, "seed": flags["seed"],
+            "other": other,
         })  # fmt: skip
     results: list[EliminationResult] = []
     try:
@@ -269,7 +281,28 @@ def _suite(
             attacks=[name for name in ATTACKS if name in asked], mask=policy.mask, tables=published.tables,
             whose=_whose(file, flags["whose"]), targets=flags["targets"], seed=flags["seed"],
             known_values=_counts(flags["known_values"]), similar=_hierarchies(flags["similar"], published),
+            method=policy.method if policy.models else None, method_options=policy.method_options,
+            models=policy.models, other=_other(flags["other"], table),
         )  # fmt: skip
+
+
+def _other(release: str | None, original: Reading | None) -> OtherRelease | None:
+    """The other release that --with names, by the policy in its own folder."""
+    from shoal.cli.choices import chosen_policy, csv_options_of_release
+    from shoal.pipeline import OtherRelease
+    from shoal.publishing.read import read_published
+
+    if release is None:
+        return None
+    if original is None:
+        raise click.UsageError("--with looks at the same persons in two releases: name the original too.")
+    file, default_policy, _ = look_up(Path(release))
+    if default_policy is None:
+        raise click.UsageError("--with takes a folder that protect has written, with the policy in its steward folder.")
+    policy, folder = chosen_policy({}, default_file=default_policy)
+    published = read_published(file, csv=csv_options_of_release(policy, {}))
+    schema = policy.schema(folder, original.frame)
+    return OtherRelease(frame=published.frame, schema=schema, mask=policy.mask, tables=published.tables)
 
 
 def _whose(file: Path, whose: str | None) -> Any:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from shoal.publishing.write import Ledger
     from shoal.reading import CsvOptions, Labels
 
 
@@ -194,6 +195,7 @@ class Release:
             schema=self.schema, frame=self.published.frame, original=self.table, tables=self.published.tables,
             mask=str(getattr(self.mask, "name", "custom")), origin=person.astype(np.int64), most_targets=targets,
             seed=seed, similar=dict(similar or {}), known_values=tuple(known_values),
+            method=self.method, models=self.models,  # type: ignore[arg-type]
         )  # fmt: skip
         return run_attacks(setting, attacks)
 
@@ -213,6 +215,8 @@ class Release:
         sources: Sequence[str] = (),
         into: str | None = None,
         into_table: str | None = None,
+        ledger: Ledger | None = None,
+        safe_cells: bool = False,
     ) -> Path:
         """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
 
@@ -236,16 +240,23 @@ class Release:
             The address of a database and the name of a table in it, to write the release there too, in one transaction.
             An earlier release there is replaced with `overwrite`, another table never. Neither user nor password of the
             address is kept.
+        ledger
+            Remembers what is released about whom (`shoal.Ledger`), and warns or refuses where this release breaks a
+            model together with earlier ones.
+        safe_cells
+            Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run as formulas.
 
         Raises
         ------
         OutputError
             Where the release cannot be written; then nothing is.
+        PrivacyNotMetError
+            Where a ledger refuses the release; then nothing is written.
         """
         from shoal.publishing.write import write_release
 
         return write_release(
             self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
             policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels,
-            sources=sources, into=into, into_table=into_table,
+            sources=sources, into=into, into_table=into_table, ledger=ledger, safe_cells=safe_cells,
         )  # fmt: skip

@@ -68,7 +68,7 @@ RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "relea
 
 ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped")
 KINDS = ("auto", "number", "nominal", "ordered", "date")
-PROTECTION_KEYS = ("models", "method", "mask", "budget", "knowledge", "seed")
+PROTECTION_KEYS = ("models", "method", "mask", "budget", "knowledge", "seed", "safe_cells")
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 
@@ -317,6 +317,13 @@ class Project:
 
     def adopt(self, policy: Policy, folder: str | Path) -> Chosen:
         """Take over a policy file: its roles, kinds, hierarchies (copied into the project) and protection."""
+        from shoal.errors import PolicyError
+
+        if policy.ledger is not None:
+            raise PolicyError(
+                "The policy names a ledger, and releases made here are not entered in one. Take [ledger] out of the "
+                "policy, or use 'shoal protect'."
+            )
         document = policy.moved(folder, self.folder).to_document()
         for file in policy.files(folder):
             if file.resolve().parent != (self.folder / "hierarchies").resolve():
