@@ -43,6 +43,7 @@ from shoal.models.counts import JOINT
 from shoal.models.exact import IntArray
 from shoal.models.verdict import Verdict
 from shoal.progress import Progress, silent
+from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Assessment, Release
 from shoal.table.apart import GROUP, observe_linked, publishes_apart
 from shoal.table.columns import LineOf
@@ -69,7 +70,7 @@ def assess(
     With models, the verdict says which of them the table meets already. Nothing is refused for failing a model.
     """
     started = time.perf_counter()
-    _check(schema, models)
+    check_asked(schema, models)
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = face(table, models, knowledge, is_linked=True)
     known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
@@ -142,7 +143,7 @@ def protect(
     """
     started = time.perf_counter()
     chosen_method, chosen_mask = choose(method, mask, options)
-    _check(schema, models)
+    check_asked(schema, models)
     _refuse_visible(chosen_mask, models)
     _refuse_max_linkage(max_linkage, chosen_mask)
     kinds_asked = checked_kinds(query_kinds)
@@ -196,7 +197,7 @@ def protect(
         max_records=max_records,
         seed=seed,
         seconds=time.perf_counter() - started,
-        notes=(*_notes(table), *grouping.notes),
+        notes=(*_notes(table), *grouping.notes, *note_on_cells([published.frame, *published.tables.values()])),
         linkage=linkage,
         max_linkage=max_linkage,
         knowledge=knowledge,
@@ -245,7 +246,7 @@ def attack(
     exclude
         How many values the adversary can exclude at the most.
     """
-    _check(schema, [])
+    check_asked(schema, [])
     if not schema.sensitive:
         raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
     records, _ = to_polars(frame)
@@ -300,7 +301,7 @@ def attack_background(
     SchemaError
         Where the tables do not show whom the rules are about.
     """
-    _check(schema, [])
+    check_asked(schema, [])
     if not schema.sensitive:
         raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
     records, _ = to_polars(frame)
@@ -362,7 +363,7 @@ def attack_suite(
     other
         Another release about the same persons, for the attack by two releases.
     """
-    _check(schema, models)
+    check_asked(schema, models)
     if isinstance(targets, bool) or not isinstance(targets, int) or targets < 1:
         raise ParameterError("targets must be a whole number from 1 on.")
     if not known_values or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in known_values):
@@ -448,7 +449,7 @@ def verify(
         that reckon with an adversary's rules where quasi-identifiers are masked. Models bring the rules themselves.
     """
     started = time.perf_counter()
-    _check(schema, models)
+    check_asked(schema, models)
     records, _ = to_polars(frame)
     sensitive_tables = {name: to_polars(table)[0] for name, table in (tables or {}).items()}
     expected = set(schema.quasi_names) if sensitive_tables else schema.published()
@@ -520,7 +521,7 @@ def why_not(verdict: Verdict) -> str:
     return " ".join([*broken, *verdict.problems, "Nothing was written."])
 
 
-def _check(schema: object, models: object) -> None:
+def check_asked(schema: object, models: object) -> None:
     """Refuse what is no schema and what is no list of models, before anything is read."""
     if not isinstance(schema, Schema):
         raise SchemaError(f"A shoal.Schema is expected, got {type(schema).__name__}.")

@@ -101,6 +101,19 @@ def test_persons_in_several_groups_are_told_by_all_their_groups() -> None:
     assert found(suite, "linkage, all records, person").is_exact
 
 
+def test_rows_that_are_not_linked_are_found_by_the_record_with_fewest_candidates() -> None:
+    """Person 1 is one of two at 20-21 and one of three at 30-31; no class fits both records."""
+    original = frame_of([(1, 20, "f", "flu"), (1, 30, "f", "flu"), (2, 21, "f", "cold"), (3, 31, "f", "gout"),
+                         (4, 31, "f", "gout")])  # fmt: skip
+    shown = original.select(
+        age=pl.when(pl.col("age") < 25).then(pl.lit("20-21")).otherwise(pl.lit("30-31")), sex="sex", disease="disease"
+    )
+    suite = shoal.attack_suite(shown, SCHEMA, original, attacks=["linkage"])
+    assert success(suite, "linkage, one record, record") == pytest.approx(((1 / 2 + 1 / 3) / 2 + 1 / 2 + 2 / 3) / 4)
+    assert success(suite, "linkage, all records, record") == pytest.approx((1 / 2 + 1 / 2 + 2 / 3) / 4)
+    assert not found(suite, "linkage, all records, record").is_exact
+
+
 def test_means_are_linked_to_the_nearest_group() -> None:
     original = frame_of([(1, 20, "f", "flu"), (2, 22, "f", "cold"), (3, 40, "f", "flu"), (4, 44, "f", "cold")])
     release = shoal.protect(original, SCHEMA, [shoal.PersonKAnonymity(k=2)], mask="mean", seed=1)

@@ -125,12 +125,21 @@ def test_what_would_put_records_together_again_is_refused(clinics: pl.DataFrame)
         shoal.Schema(person="name", quasi=["age"], person_ids="real")
 
 
-def test_one_record_a_person_can_be_permuted_without_ids() -> None:
+def test_one_record_a_person_cannot_be_seen_without_ids() -> None:
     frame = pl.DataFrame({"name": list("abcdef"), "age": [20, 21, 22, 40, 41, 42], "disease": ["flu", "cold"] * 3})
     given = shoal.Schema(person="name", quasi=["age"], sensitive=["disease"], person_ids="none")
-    release = shoal.protect(frame, given, [shoal.LDiversity(l=2)], mask="permute", seed=1)
-    assert release.data.columns == ["age", "disease", GROUP]
-    assert shoal.verify(release.data, given, release.models, linked=release.published.linked).holds
+    with pytest.raises(SchemaError, match="permute"):
+        shoal.protect(frame, given, [shoal.LDiversity(l=2)], mask="permute", seed=1)
+    forged = frame.drop("name").with_columns(pl.lit(1).alias(GROUP))
+    found = shoal.verify(forged, given, [shoal.LDiversity(l=2)])
+    assert not found.holds
+    assert "ids of persons" in found.problems[0]
+
+
+def test_anatomized_tables_have_no_ids_anyway(clinics: pl.DataFrame) -> None:
+    release = shoal.protect(clinics, schema(), [shoal.PersonKAnonymity(k=2)], mask="anatomize", seed=1)
+    assert "name" not in release.data.columns
+    assert release.verdict.holds
 
 
 def test_the_steward_keeps_no_ids(release: shoal.publishing.release.Release, clinics: pl.DataFrame) -> None:

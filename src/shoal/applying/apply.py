@@ -14,6 +14,7 @@ from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError,
 from shoal.masking import secrecy
 from shoal.masking.publish import masked_times, without_unused_categories
 from shoal.pipeline import verify, why_not
+from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Assessment
 from shoal.reading import Reading, put_under_one_another
 from shoal.table.columns import LineOf
@@ -133,7 +134,7 @@ def apply(
         new_persons=table.n_persons - n_known - n_suppressed,
         known_persons=n_known,
         suppressed_persons=n_suppressed,
-        notes=(*table.notes, *_notes(alone, n_suppressed)),
+        notes=(*table.notes, *_notes(alone, n_suppressed), *note_on_cells([frame])),
     )
 
 

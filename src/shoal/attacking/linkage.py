@@ -172,11 +172,13 @@ class _Linking:
         """`by`, `hits`: how many of the rows that fit are the target's own, or may be at the most."""
         if self.own is not None:
             return fits.join(self.own, on=["target", "place"]).group_by(by).agg(pl.col("own").sum().alias("hits"))
-        if by == ["target"] or self.is_one_point:
+        if self.is_one_point or (by == ["target"] and self.block.whole is not None):
             return fits.select(by).unique().join(self.records().rename({"total": "hits"}), on="target")
-        pairs = fits.join(self.known.join(self.block.fits, on="point").select(
-            "target", pl.col("point").alias("other"), "records", "place"), on=["target", "place"])  # fmt: skip
-        return pairs.unique(["target", "point", "other"]).group_by(by).agg(pl.col("records").sum().alias("hits"))
+        others = self.known.join(self.block.fits, on="point").select(
+            "target", pl.col("point").alias("other"), "records", "place"
+        )
+        pairs = fits.join(others, on=["target", "place"]).unique([*by, "other"])
+        return pairs.group_by(by).agg(pl.col("records").sum().alias("hits"))
 
 
 def _put(chances: _Chances, knowledge: str, link: _Linking, fits: pl.DataFrame, by: list[str]) -> None:

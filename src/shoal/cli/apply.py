@@ -60,7 +60,6 @@ def apply(
     from shoal.cli.choices import chosen_policy, read_table
     from shoal.cli.protect import refuse_taken, show_release
     from shoal.cli.report import counted_again
-    from shoal.publishing import pages
 
     started, clock = datetime.now(UTC), time.perf_counter()
     own = Path(release) / "steward" / "policy.toml"
@@ -79,9 +78,8 @@ def apply(
         write_applied(
             applied, output, overwrite=overwrite, format=format_, started=started, labels=reading.labels,
             inputs=(*reading.source.paths, *policy.files(folder)), sources=reading.source.shown,
+            numbers_of=None if no_report else counted_again,
         )  # fmt: skip
-        if not no_report:
-            pages.renew_pages(output, counted_again(Path(output)))
     answer = {**applied.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}
     say.say_notes(applied.notes)
     if as_json:

@@ -176,5 +176,6 @@ making = _together(
                  "where the models cannot be met otherwise."),
     click.option("--seed", type=int, metavar="N", help="Governs ties and noise; pseudonyms and record order are always "
                  "secret."),
-    click.option("--engine", default="local", show_default=True, metavar="NAME", help="Where the work is done."),
+    click.option("--engine", default="auto", show_default=True, metavar="NAME", help="How the table is held: memory "
+                 "(all of it), stream (in portions, for files larger than memory), or auto (as memory allows)."),
 )  # fmt: skip

@@ -41,6 +41,8 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
 @click.option("--format", "format_", type=click.Choice(options.FORMATS), help="Default: the input's.")
+@click.option("--safe-cells", is_flag=True, help="Put an apostrophe before cells that a spreadsheet would run, in CSV "
+              "and Excel files.")  # fmt: skip
 @click.option("--into", metavar="URL", help="Write the release to a database too: postgresql://host/db, sqlite:///file "
               "or duckdb:///file.")  # fmt: skip
 @click.option("--into-table", metavar="NAME", help="The table of --into; its sensitive tables are NAME_attribute.")
@@ -93,10 +95,10 @@ def protect(
     """
     from shoal import pipeline
     from shoal.cli import output as say
-    from shoal.cli.choices import chosen_policy, read_table, refuse_other_engines
+    from shoal.cli.choices import chosen_engine, chosen_policy, read_table
 
     started, clock = datetime.now(UTC), time.perf_counter()
-    refuse_other_engines(engine)
+    engine = chosen_engine(engine)
     policy, folder = chosen_policy({**flags, "files": files})
     if not policy.models:
         raise PolicyError(
@@ -108,7 +110,7 @@ def protect(
     if (into is None) != (into_table is None):
         raise click.UsageError("--into and --into-table go together: the address of a database, and a table in it.")
     refuse_taken(Path(output), overwrite)
-    if policy.tables:
+    if policy.tables and engine != "stream":
         from shoal.cli.star import protect_tables
 
         if policy.ledger is not None:
@@ -119,7 +121,19 @@ def protect(
     if not files:
         raise click.UsageError("Name the files to protect, or a policy with [tables].")
     ledger = ledger_of(policy, folder)
-    reading = read_table(files, policy, folder, flags)
+    from shoal.cli.stream import engine_of_run, protect_in_portions
+
+    asked = {"--queries": queries, "--associations": associations, "--into": into, "--max-linkage": policy.max_linkage,
+             "knowledge of an adversary": policy.knowledge, "A ledger": ledger,
+             "--safe-cells": policy.safe_cells}  # fmt: skip
+    if engine_of_run(engine, files, policy, folder, flags, format_, [name for name, value in asked.items() if value]):
+        streamed = protect_in_portions(
+            files[0], policy, folder, output, overwrite=overwrite, format=format_, report=not no_report,
+            keep_person_map=keep_person_map, started=started,
+        )  # fmt: skip
+        _tell({**streamed.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}, output, as_json)
+        return
+    reading = read_table(files, policy, folder, flags, checks_memory=False)
     say.say_notes(reading.notes)
     with say.progress_bar() as progress, say.warnings_as_notes() as told:
         release = pipeline.protect(
@@ -155,6 +169,7 @@ def protect(
             sources=reading.source.shown,
             into=into,
             into_table=into_table,
+            safe_cells=policy.safe_cells,
             started=started,
             ledger=ledger,
         )
@@ -162,6 +177,13 @@ def protect(
     if ledger is not None and ledger.found is not None:
         answer["ledger"] = ledger.found.to_dict()
     say.say_notes(note for note in release.notes if note not in told)
+    _tell(answer, output, as_json)
+
+
+def _tell(answer: dict[str, Any], output: str, as_json: bool) -> None:
+    """The answer, as one line of JSON or for people."""
+    from shoal.cli import output as say
+
     if as_json:
         say.say_json(answer)
     else:

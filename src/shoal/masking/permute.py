@@ -51,6 +51,11 @@ class Permute:
     def publish(self, table: Table, grouping: Grouping) -> Published:
         """The permuted table."""
         refuse_what_links(table, self.name)
+        if not table.schema.links_records:
+            raise SchemaError(
+                "The mask permute is for one record a person, which only ids of persons show: with person_ids = 'none' "
+                "choose range, mean, suppress or anatomize."
+            )
         if table.n_records != table.n_persons:
             raise SchemaError(
                 f"The mask permute is for one record a person, but {table.n_persons:,} persons have "
@@ -60,9 +65,9 @@ class Permute:
         person = table.person_of_record[order]
         group = grouping.group_of_person[person]
         number_of_group = secrecy.secret_order(grouping.n_groups) + 1
-        published = table.schema.published()
-        names = secrecy.pseudonyms(table.n_persons) if table.schema.person in published else None
+        names = secrecy.pseudonyms(table.n_persons) if table.schema.person is not None else None
         by_group = GroupedRecords.of(table, grouping)
+        published = table.schema.published()
         columns: dict[str, pl.Series] = {}
         for name in table.frame.columns:
             if name not in published:

@@ -88,7 +88,7 @@ def look_at_release(
     An adversary who knows rules knows the real quasi-identifiers too. So rules are applied to quasi-identifiers only
     where these are published as they are; elsewhere the steward's word is needed on what is excluded for whom.
     """
-    problems = _problems(frame, schema)
+    problems = problems_of_columns(frame.columns, schema)
     if not schema.links_records and not tables and not publishes_apart(frame, schema):
         return _look_at_unlinked(frame, schema, models, linked, excluded, problems)
     if linked is not None and not tables and not publishes_apart(frame, schema):
@@ -317,7 +317,9 @@ def _misfits_of_rows(frame: pl.DataFrame, schema: Schema, linked: pl.DataFrame) 
 
 def _same_values(published: pl.Series, kept: pl.Series) -> bool:
     """Whether two columns have the same values equally often, whatever type a file gave them."""
-    first, second = (sorted(column.cast(pl.String).value_counts()["count"].to_list()) for column in (published, kept))
+    first, second = (
+        sorted(column.cast(pl.String).rename("value").value_counts()["count"].to_list()) for column in (published, kept)
+    )
     return first == second
 
 
@@ -334,6 +336,8 @@ def _values_beside(frame: pl.DataFrame, tables: Mapping[str, pl.DataFrame], sche
 
 def _several_records(frame: pl.DataFrame, schema: Schema) -> list[str]:
     """What tells that a permuted table has not one record a person."""
+    if schema.person is not None and schema.person not in frame.columns:
+        return ["A permuted table has one record a person, but ids of persons, which would show it, are not published."]
     if schema.person is None or frame[schema.person].n_unique() == len(frame):
         return []
     return [f"A permuted table has one record a person, but '{schema.person}' names persons more than once."]
@@ -364,14 +368,14 @@ def _groups_are_alike(frame: pl.DataFrame, schema: Schema) -> bool:
     return len(shown) == frame[GROUP].n_unique()
 
 
-def _problems(frame: pl.DataFrame, schema: Schema) -> list[str]:
+def problems_of_columns(columns: Sequence[str], schema: Schema) -> list[str]:
     """What a release must not show, whatever the models say."""
-    problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in frame.columns]
-    if not schema.links_records and schema.person in frame.columns:
+    problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in columns]
+    if not schema.links_records and schema.person in columns:
         problems.append(f"'{schema.person}' is published, but the policy publishes no person ids.")
     named = {name for name, _ in schema.roles()}
     return problems + [
         f"'{name}' is published, but the policy gives it no role."
-        for name in frame.columns
+        for name in columns
         if name not in named and name != GROUP
     ]

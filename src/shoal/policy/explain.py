@@ -29,6 +29,10 @@ def explain(policy: Policy) -> str:
         *_about_knowledge(policy.knowledge),
         *_about_ledger(policy),
     ]
+    if policy.safe_cells:
+        sentences.append(
+            "CSV and Excel files have an apostrophe before cells that a spreadsheet would run as formulas."
+        )
     if policy.seed is not None:
         sentences.append(f"The seed {policy.seed} governs ties and noise; never pseudonyms and record order.")
     return "\n".join(sentences)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, model_validator
 
 from shoal.errors import ParameterError, PolicyError, did_you_mean
 from shoal.models import MODELS, Model
@@ -61,6 +61,7 @@ class _File(Choices):
     tables: dict[str, TableChoices] = Field(default_factory=dict)
     ledger: LedgerChoices | None = None
     seed: StrictInt | None = None
+    safe_cells: StrictBool = False
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
@@ -111,6 +112,7 @@ def policy_from_document(document: Document, *, name: str = "The policy") -> Pol
         budget=file.budget,
         source=file.source,
         seed=file.seed,
+        safe_cells=file.safe_cells,
         knowledge=None if file.knowledge is None else file.knowledge.knowledge(),
         tables=file.tables,
         ledger=file.ledger,

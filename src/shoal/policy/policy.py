@@ -317,6 +317,8 @@ class Policy:
         How the files are read.
     seed
         Governs ties and noise; None draws one.
+    safe_cells
+        Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run.
     knowledge
         What an adversary is taken to know, for models that reckon with it; None where the policy does not say.
     tables
@@ -341,6 +343,7 @@ class Policy:
     budget: BudgetChoices = field(default_factory=BudgetChoices)
     source: SourceChoices = field(default_factory=SourceChoices)
     seed: int | None = None
+    safe_cells: bool = False
     knowledge: Knowledge | None = None
     tables: Mapping[str, TableChoices] = field(default_factory=dict)
     ledger: LedgerChoices | None = None

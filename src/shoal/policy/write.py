@@ -28,6 +28,7 @@ def document_of(policy: Policy) -> dict[str, Any]:
     """The policy as nested dicts in the order of the file, without what has its default."""
     document = {
         "seed": policy.seed,
+        "safe_cells": policy.safe_cells or None,
         "source": _source(policy),
         "columns": _columns(policy),
         "models": models_table(policy.models),

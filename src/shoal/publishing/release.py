@@ -216,6 +216,7 @@ class Release:
         into: str | None = None,
         into_table: str | None = None,
         ledger: Ledger | None = None,
+        safe_cells: bool = False,
     ) -> Path:
         """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
 
@@ -242,6 +243,8 @@ class Release:
         ledger
             Remembers what is released about whom (`shoal.Ledger`), and warns or refuses where this release breaks a
             model together with earlier ones.
+        safe_cells
+            Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run as formulas.
 
         Raises
         ------
@@ -255,5 +258,5 @@ class Release:
         return write_release(
             self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
             policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels,
-            sources=sources, into=into, into_table=into_table, ledger=ledger,
+            sources=sources, into=into, into_table=into_table, ledger=ledger, safe_cells=safe_cells,
         )  # fmt: skip

@@ -68,7 +68,7 @@ RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "relea
 
 ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped")
 KINDS = ("auto", "number", "nominal", "ordered", "date")
-PROTECTION_KEYS = ("models", "method", "mask", "budget", "knowledge", "seed")
+PROTECTION_KEYS = ("models", "method", "mask", "budget", "knowledge", "seed", "safe_cells")
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 
