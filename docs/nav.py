@@ -11,7 +11,7 @@ SECTIONS: dict[str, list[str]] = {
     "Masks": ["masks"],
     "Measures and attacks": ["measures", "attacks"],
     "Reference": ["policy", "command-line", "json", "release-folder", "report"],
-    "Evidence": ["benchmarks", "studies", "papers"],
+    "Evidence": ["benchmarks", "studies", "weather", "papers"],
     "Decisions": ["decisions"],
 }
 """Titles of sections with the pages and folders in each; what stands under no title comes first."""
