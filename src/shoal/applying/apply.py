@@ -175,6 +175,11 @@ def _notes(alone: Assessment, n_suppressed: int) -> list[str]:
 
 def _refuse_unknown_persons(stored: Stored, schema: Schema, all_new: bool) -> None:
     """Refuse to count a person as two: without a person map nobody knows who of the new persons is known."""
+    if not schema.links_records:
+        raise ParameterError(
+            "The release does not show which records belong to one person (person_ids = 'none'), so later records "
+            "cannot be added to the persons in it. Protect all records together."
+        )
     if schema.person is not None and stored.pseudonyms is None and not all_new:
         raise ParameterError(
             "The release keeps no person map (steward/persons.parquet), so persons who are in it already would be "

@@ -66,6 +66,8 @@ def apply(
     refuse_taken(Path(output), overwrite)
     stored = read_stored(release)
     policy, folder = chosen_policy({**flags, "policy_file": None, "files": files}, default_file=own)
+    if policy.ledger is not None:
+        say.say_notes(["Releases made by apply are not entered in the ledger that the policy names."])
     reading = read_table(files, policy, folder, flags)
     say.say_notes(reading.notes)
     with say.warnings_as_notes():

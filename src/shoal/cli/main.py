@@ -14,8 +14,8 @@ import click
 
 from shoal.errors import ShoalError, did_you_mean, without_credentials
 
-COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "tune", "compare",
-            "serve")  # fmt: skip
+COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "ledger", "tune",
+            "compare", "serve")  # fmt: skip
 UNEXPECTED = 1
 
 
@@ -80,8 +80,8 @@ def _tell_too_little_memory(ctx: click.Context, error: MemoryError) -> None:
     if ctx.meta.get("shoal.debug"):
         traceback.print_exc()
     click.echo(
-        f"MemoryError: There is too little memory for this table{_place_of(error)}. Nothing was written. Free some "
-        "memory, or take fewer columns or records.",
+        f"NotEnoughMemoryError: There is too little memory for this table{_place_of(error)}. Nothing was written. "
+        "Free some memory, take fewer columns, or protect a Parquet or CSV file in portions (--engine stream).",
         err=True,
     )
     ctx.exit(ShoalError.exit_code)

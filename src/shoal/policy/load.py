@@ -20,6 +20,7 @@ from shoal.policy.policy import (
     Choices,
     ColumnChoices,
     KnowledgeChoices,
+    LedgerChoices,
     Option,
     Policy,
     Share,
@@ -58,6 +59,7 @@ class _File(Choices):
     budget: BudgetChoices = BudgetChoices()
     knowledge: KnowledgeChoices | None = None
     tables: dict[str, TableChoices] = Field(default_factory=dict)
+    ledger: LedgerChoices | None = None
     seed: StrictInt | None = None
     safe_cells: StrictBool = False
 
@@ -113,6 +115,7 @@ def policy_from_document(document: Document, *, name: str = "The policy") -> Pol
         safe_cells=file.safe_cells,
         knowledge=None if file.knowledge is None else file.knowledge.knowledge(),
         tables=file.tables,
+        ledger=file.ledger,
     )
 
 

@@ -37,6 +37,7 @@ def document_of(policy: Policy) -> dict[str, Any]:
         "budget": _without_defaults(policy.budget),
         "knowledge": _knowledge(policy.knowledge),
         "tables": {name: _without_defaults(table) for name, table in policy.tables.items()},
+        "ledger": {} if policy.ledger is None else _without_defaults(policy.ledger),
     }
     return {
         key: value

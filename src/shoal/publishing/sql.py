@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.errors import OutputError
 from shoal.reading.sql import (
+    NOT_FETCHING,
     Address,
     connected,
     driver_of,
@@ -124,7 +125,7 @@ class _Store:
 @contextmanager
 def _transaction(address: Address, driver: Any) -> Iterator[_Store]:
     if address.kind == "duckdb":
-        connection = driver.connect(str(address.path))
+        connection = driver.connect(str(address.path), config=NOT_FETCHING)
         try:
             connection.begin()
             yield _DuckDb(address, connection)

@@ -6,10 +6,11 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -38,6 +39,39 @@ HOW_MASKED = {
 }
 
 
+class Entry(Protocol):
+    """What a ledger has to say while a release is written."""
+
+    wrote_database: bool
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that must not lie in the release folder."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the release's report says besides."""
+        ...
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the manifest says besides."""
+        ...
+
+    def about_to_publish(self, staging: Path) -> None:
+        """Remember the release: all files are written, and nothing is published yet."""
+        ...
+
+
+class Ledger(Protocol):
+    """What remembers releases (`shoal.remembering`)."""
+
+    def recording(self, release: Release, folder: str | Path, *, in_database: bool) -> AbstractContextManager[Entry]:
+        """Check a release, and remember it when it is published."""
+        ...
+
+
 def write_release(
     release: Release,
     folder: str | Path,
@@ -54,6 +88,7 @@ def write_release(
     sources: Sequence[str] = (),
     into: str | None = None,
     into_table: str | None = None,
+    ledger: Ledger | None = None,
     safe_cells: bool = False,
 ) -> Path:
     """Write a release to a folder in one step: it is filled beside and swapped in when all is there."""
@@ -67,8 +102,16 @@ def write_release(
         raise ParameterError("There is no person column, so there is no person map to keep.")
     if keep_person_map and release.published.pseudonym_of_person is None:
         raise ParameterError("This mask publishes no pseudonyms, so there is no person map to keep.")
-    policy_text = policy_text if policy_text is not None else _policy_of(release, csv or CsvOptions(), safe_cells)
-    with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
+    policy_text = (
+        policy_text if policy_text is not None else policy_text_of(release, csv or CsvOptions(), safe_cells=safe_cells)
+    )
+    remembering = nullcontext() if ledger is None else ledger.recording(release, folder, in_database=into is not None)
+    with (
+        remembering as entry,
+        replacing_folder(folder, overwrite=overwrite, inputs=(*inputs, *(entry.files if entry else ()))) as new,
+    ):
+        if entry is not None:
+            release = replace(release, notes=(*release.notes, *entry.notes))
         steward = new / "steward"
         steward.mkdir(mode=0o700)
         write_table(release.published.frame, new / f"release.{format}", format, csv=csv, labels=labels,
@@ -96,12 +139,16 @@ def write_release(
             new, inputs=inputs, policy_text=policy_text, seed=release.seed, started=started,
             finished=datetime.now(UTC),
             extra={"verdict": finite(release.verdict.to_dict()), "format": format,
-                   **_databases(release, sources, into, into_table)},
+                   **_databases(release, sources, into, into_table), **(entry.manifest if entry else {})},
         )  # fmt: skip
         if report:
             write_pages(new)
+        if entry is not None:
+            entry.about_to_publish(new)
         if into is not None and into_table is not None:  # last, when only the folder's new name is left to do
             write_database(_tables_of(release, into_table), into, overwrite=overwrite)
+            if entry is not None:
+                entry.wrote_database = True
     return Path(folder)
 
 
@@ -197,7 +244,8 @@ def _labels_of(published: pl.Series, labels: Labels) -> dict[str, Any]:
     return {**({"label": label} if label else {}), **({"value_labels": of_texts} if of_texts else {})}
 
 
-def _policy_of(release: Release, csv: CsvOptions, safe_cells: bool) -> str:
+def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = False) -> str:
+    """The policy that makes the same release again."""
     from shoal.policy import Policy
     from shoal.policy.policy import SourceChoices
 
