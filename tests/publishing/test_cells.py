@@ -182,3 +182,18 @@ def test_the_delimiter_of_a_file_is_told_and_not_guessed(tmp_path: Path) -> None
     assert json.loads((folder / "codebook.json").read_text())["delimiter"] == ","
     ran = CliRunner().invoke(cli, ["verify", str(folder)])
     assert ran.exit_code == 0, ran.output
+
+
+def test_portions_do_not_forget_safe_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine for large files writes no apostrophes: it is refused where they are asked for."""
+    monkeypatch.chdir(tmp_path)
+    VISITS.rename({"=who": "who"}).write_csv("visits.csv", separator=";")
+    command = ["protect", "visits.csv", "--person", "who", "--quasi", "age,town:nominal", "--sensitive", "disease",
+               "--person-k", "2", "--engine", "stream", "--method", "mondrian"]  # fmt: skip
+    ran = CliRunner().invoke(cli, [*command, "--safe-cells", "-o", "out"])
+    assert ran.exit_code == 2, ran.output
+    assert "--safe-cells" in ran.stderr
+    ran = CliRunner().invoke(cli, [*command, "-o", "out"])
+    assert ran.exit_code == 0, ran.output
+    assert json.loads(Path("out/codebook.json").read_text())["delimiter"] == ";"
+    assert CliRunner().invoke(cli, ["verify", "out"]).exit_code == 0
