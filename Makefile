@@ -1,4 +1,4 @@
-# What you can ask for:  make demo | test | lint | bench | bench-peers | docs | reference | screenshots | studies | lock | clean
+# What you can ask for:  make demo | test | nightly | lint | bench | bench-peers | docs | reference | screenshots | studies | lock | clean
 # Each makes .venv by itself (with uv where it is installed, else with pip) and needs Python 3.11 or newer.
 # Arguments for pytest go in ARGS:  make test ARGS="tests/models -k balance"
 
@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-compiled test-plain browser lint bench bench-peers docs reference screenshots studies lock clean
+.PHONY: help demo test test-compiled test-plain nightly browser lint bench bench-peers docs reference screenshots studies lock clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -42,6 +42,10 @@ browser:
 
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=nojit $(PYTEST) -m "not data and not slow" $(PLAIN)
+
+# The long forms of the tests of bad weather, and all that is marked nightly: hours. See docs/weather.md.
+nightly: $(READY) browser
+	SHOAL_NIGHTLY=1 SHOAL_FUZZ_CASES=$${SHOAL_FUZZ_CASES:-100000} $(PYTEST) -m nightly $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -20,7 +20,7 @@ SECTIONS: dict[str, list[str]] = {
         "release-folder",
         "report",
         "reference",
-    ],  # fmt: skip
+    ],
     "Evidence": ["benchmarks", "studies", "papers", "mutation", "weather", "supply", "decisions"],
 }
 """Titles of sections with the pages and folders in each; what stands under no title comes first."""

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from shoal.reading.source import CsvOptions
+
 RUNS = r"^[=+\-@\t\r]"
 SAFE = r"^'+[=+\-@\t\r]"
 """Texts that begin with apostrophes and then like a formula: they get one more, so that none becomes another."""
@@ -18,6 +20,12 @@ FORMATS_OF_SPREADSHEETS = ("csv", "xlsx")
 HOW_SAFE = (
     "an apostrophe was put before texts that a spreadsheet would run, and before those that already had one there"
 )
+
+
+def how_cells_are_written(format: str, csv: CsvOptions | None, *, safe_cells: bool) -> dict[str, str]:
+    """What a codebook says of the cells of its files: how CSV files part them, and of apostrophes."""
+    parted = {"delimiter": (csv.delimiter if csv else None) or ","} if format == "csv" else {}
+    return {**parted, **({"safe_cells": HOW_SAFE} if safe_cells and format in FORMATS_OF_SPREADSHEETS else {})}
 
 
 def cells_that_run(frame: pl.DataFrame) -> dict[str, int]:

@@ -44,19 +44,21 @@ def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
 
 
 def read_as_published(file: Path, *, csv: CsvOptions) -> Reading:
-    """Read one published file; apostrophes that its codebook tells of are taken off again."""
+    """Read one published file as its codebook says: by its delimiter, and without apostrophes that were put there."""
+    told = _cells_in_codebook(file.parent) if file.suffix.removeprefix(".") in FORMATS_OF_SPREADSHEETS else {}
+    delimiter = told.get("delimiter")
+    if csv.delimiter is None and isinstance(delimiter, str) and len(delimiter) == 1:
+        csv = replace(csv, delimiter=delimiter)
     reading = read_files(file, csv=csv)
-    if file.suffix.removeprefix(".") not in FORMATS_OF_SPREADSHEETS or not _has_safe_cells(file.parent):
-        return reading
-    return replace(reading, frame=without_safe_cells(reading.frame))
+    return replace(reading, frame=without_safe_cells(reading.frame)) if told.get("safe_cells") else reading
 
 
-def _has_safe_cells(folder: Path) -> bool:
+def _cells_in_codebook(folder: Path) -> dict[str, object]:
     try:
         book = json.loads((folder / CODEBOOK).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(book, dict) and bool(book.get("safe_cells"))
+        return {}
+    return book if isinstance(book, dict) else {}
 
 
 def read_rules(file: Path) -> Rules:

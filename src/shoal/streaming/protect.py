@@ -167,7 +167,7 @@ def protect_file(
         )  # fmt: skip
         like = run.described(made)
         text = policy_text if policy_text is not None else policy_text_of(like, source.csv or CsvOptions())
-        _write_json(new / "codebook.json", codebook(like, format))
+        _write_json(new / "codebook.json", codebook(like, format, csv=source.csv))
         (steward / "policy.toml").write_text(text, encoding="utf-8")
         if keep_person_map and made.persons is not None:
             made.persons.write_parquet(steward / "persons.parquet")
@@ -175,7 +175,7 @@ def protect_file(
             _write_json(steward / "report.json", release.to_dict())
         write_manifest(
             new, inputs=inputs or [path], policy_text=text, seed=seed, started=started, finished=datetime.now(UTC),
-            extra={"verdict": made.verdict.to_dict(), "format": format, "engine": "stream"},
+            extra={"verdict": finite(made.verdict.to_dict()), "format": format, "engine": "stream"},
         )  # fmt: skip
     return release
 
