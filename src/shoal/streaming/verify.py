@@ -20,6 +20,7 @@ from shoal.models.verdict import PUBLISHED_TABLE, Verdict, judge
 from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions
 from shoal.reading.csv import read_csv_blocks
+from shoal.reading.read import FORMAT_OF_ENDING
 from shoal.streaming.source import PORTION, FileSource
 from shoal.streaming.summary import PairCounts, SummaryTable, counts_of_groups
 from shoal.streaming.supported import refuse_models
@@ -82,7 +83,7 @@ def _seen(source: FileSource | _CsvSource, schema: Schema, *, by_group: bool = F
 
 
 def _opened(path: Path, csv: CsvOptions | None, portion: int) -> FileSource | _CsvSource:
-    if csv is not None or path.suffix.lower() == ".csv":
+    if FORMAT_OF_ENDING.get(path.suffix.lower(), "parquet") == "csv":
         return _CsvSource(path, csv or CsvOptions())
     return FileSource.of_parquet(path, portion=portion)
 
