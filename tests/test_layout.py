@@ -25,6 +25,7 @@ LAYOUT = [
     {"tuning", "applying", "relating", "streaming"},
     {"pipeline"},
     {"spark"},
+    {"remembering"},
     {"publishing"},
     {"reporting"},
     {"attacking"},
@@ -34,6 +35,7 @@ LAYOUT = [
     {"reading"},
     {"table", "models", "policy", "mining"},
     {"kernels"},
+    {"threads"},
     {"errors", "progress"},
 ]
 LEVEL_OF_PART = {part: level for level, parts in enumerate(LAYOUT) for part in parts}

@@ -59,6 +59,8 @@ policy = click.option(
 
 columns = _together(
     click.option("--person", metavar="C", help="The column that names the person. Without it each record is a person."),
+    click.option("--person-ids", type=click.Choice(["pseudonyms", "none"]), help="Publish a random pseudonym a person "
+                 "(default), or none: nobody sees which records belong to one person."),
     _columns("--quasi", "What an adversary may know of a person: age, sex, ZIP. A kind may follow a colon: age:number, "
                         "sex:nominal, level:ordered, born:date."),
     _columns("--sensitive", "What nobody may learn of a person: disease, income."),

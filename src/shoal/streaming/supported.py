@@ -87,6 +87,8 @@ def _columns(schema: Schema) -> list[str]:
     why = []
     if schema.time is not None:
         why.append(f"The time column '{schema.time}' is published by the order of a person's records.")
+    if not schema.links_records:
+        why.append("person_ids = 'none' keeps for the steward which records belong to one person, all of them at once.")
     layered = [c.name for c in schema.columns if c.hierarchy is not None and isinstance(c, Number | Ordered | DateKind)]
     if layered:
         why.append(f"Hierarchies of numbers, dates and ordered columns ({', '.join(layered)}) list all their values.")

@@ -54,6 +54,7 @@ class Table:
             raise InputError("The table has no records.")
         refuse_unpublishable(records, schema)
         refuse_missing_persons(records, schema, line_of)
+        records = _with_plain_floats(records, schema)
         records, notes, line_of = _without_missing(records, schema, line_of)
         person_of_record, n_persons = _persons(records, schema)
         quasi = {column.name: quasi_column(records[column.name], column, line_of) for column in schema.columns}
@@ -204,6 +205,20 @@ def refuse_missing_persons(records: pl.DataFrame, schema: Schema, line_of: LineO
             f"The person column '{schema.person}' is missing in {int(missing.sum()):,} of {len(records):,} "
             f"records{where}. Without it their risk cannot be counted: fill it in, or leave those records out."
         )
+
+
+def _with_plain_floats(records: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Floats that count as one value written as one, since a file would show two: -0.0 as 0.0, NaN as missing.
+
+    A quasi-identifier that should be a number keeps its NaN, which is refused later with its line.
+    """
+    published_as_they_are = {*schema.sensitive, *schema.kept}
+    plain = []
+    for name, dtype in records.schema.items():
+        if dtype in (pl.Float32, pl.Float64) and name != schema.person:
+            column = pl.when(pl.col(name) == 0).then(pl.lit(0, dtype=dtype)).otherwise(pl.col(name))
+            plain.append((column.fill_nan(None) if name in published_as_they_are else column).alias(name))
+    return records.with_columns(plain) if plain else records
 
 
 def _without_missing(
