@@ -363,7 +363,7 @@ def attack_suite(
     other
         Another release about the same persons, for the attack by two releases.
     """
-    _check(schema, models)
+    check_asked(schema, models)
     if isinstance(targets, bool) or not isinstance(targets, int) or targets < 1:
         raise ParameterError("targets must be a whole number from 1 on.")
     if not known_values or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in known_values):

@@ -89,6 +89,8 @@ def _opened(path: Path, csv: CsvOptions | None, portion: int) -> FileSource | _C
 
 
 def _refuse_absent(source: FileSource | _CsvSource, schema: Schema) -> None:
+    if not schema.links_records:
+        raise SchemaError("The release publishes no person ids; it is counted in memory: use shoal.verify.")
     names = source.schema.names()
     absent = sorted(name for name in schema.published() if name not in names)
     if absent:
