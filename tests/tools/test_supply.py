@@ -104,9 +104,7 @@ def test_the_parts_list_is_the_lock() -> None:
 
 def test_the_parts_list_says_who_needs_whom() -> None:
     parts = sbom.sbom()
-    needs = {
-        entry["ref"].split("@")[0].removeprefix("pkg:pypi/"): entry["dependsOn"] for entry in parts["dependencies"]
-    }
+    needs = {entry["ref"].split("@")[0].removeprefix("pkg:pypi/"): entry["dependsOn"] for entry in parts["dependencies"]}
     refs = {c["bom-ref"] for c in parts["components"]}
     assert all(set(asked) <= refs for asked in needs.values())
     assert any(ref.startswith("pkg:pypi/llvmlite@") for ref in needs["numba"])
