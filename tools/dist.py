@@ -74,7 +74,9 @@ def put_into_wheel(wheel: Path, list_of_parts: Path) -> None:
     place = f"{record.rsplit('/', 1)[0]}/sboms/{list_of_parts.name}"
     content[place] = list_of_parts.read_bytes()
     lines = content.pop(record).decode().splitlines()
-    content[record] = "".join(f"{line}\n" for line in [*lines[:-1], line_of_record(place, content[place]), lines[-1]]).encode()
+    content[record] = "".join(
+        f"{line}\n" for line in [*lines[:-1], line_of_record(place, content[place]), lines[-1]]
+    ).encode()
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as new:
         for name in [*sorted(name for name in content if name != record), record]:
             entry = zipfile.ZipInfo(name, WHEN)

@@ -1,4 +1,4 @@
-"""What requirements.lock and pyproject.toml say about the packages that shoal needs, and under which licences these are."""
+"""What requirements.lock and pyproject.toml say about the packages that shoal needs, and which licences these have."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def read_lock(path: Path = PROJECT / "requirements.lock") -> list[Locked]:
     blocks = re.split(r"^(?=[A-Za-z0-9])", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     found = []
     for block in blocks:
-        head = re.match(r"([A-Za-z0-9][\w.-]*)==([^\s;\\]+)(?:\s*;\s*([^\\\n]+?))?\s*(?:\\|$)", block, flags=re.MULTILINE)
+        head = re.match(
+            r"([A-Za-z0-9][\w.-]*)==([^\s;\\]+)(?:\s*;\s*([^\\\n]+?))?\s*(?:\\|$)", block, flags=re.MULTILINE
+        )
         if not head:
             continue
         via = re.search(r"# via(.*)", block, flags=re.DOTALL)

@@ -1,9 +1,9 @@
 """Break the code on purpose, a little at a time, and see whether a test notices.
 
-Run as `python -m tools.mutate --sample 300 --seed 1`. Each mutant is one small change (a comparison flipped, a number off
-by one, a statement gone) in a copy of src in a temporary folder; the tests that run the changed line are run against
-the copy. A mutant that no test notices survives: a test is missing, or the change means nothing. What is found is
-printed, and kept in build/mutation for a next run to start from.
+Run as `python -m tools.mutate --sample 300 --seed 1`. Each mutant is one small change (a comparison flipped, a number
+off by one, a statement gone) in a copy of src in a temporary folder; the tests that run the changed statement are run
+against the copy. A mutant that no test notices survives: a test is missing, or the change means nothing. What is
+found is printed, and kept in build/mutation for a next run to start from.
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ class Mutant:
 class Node:
     """A node of a syntax tree with where it hangs, so that it can be exchanged and put back."""
 
-    def __init__(self, node: ast.AST, parent: ast.AST, field: str, index: int | None, functions: tuple[Any, ...], statement: int):
+    def __init__(
+        self, node: ast.AST, parent: ast.AST, field: str, index: int | None, functions: tuple[Any, ...], statement: int
+    ):
         self.node, self.parent, self.field, self.index = node, parent, field, index
         self.functions, self.statement = functions, statement
 
@@ -286,7 +288,7 @@ class Watch:
 
 
 class Same:
-    """A plugin of pytest that lets Hypothesis draw a few examples, the same ones each time, and not look for small ones."""
+    """A plugin of pytest that lets Hypothesis draw a few examples, always the same, and not look for smaller ones."""
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         from hypothesis import HealthCheck, Phase, settings
@@ -308,7 +310,7 @@ class Same:
 
 
 class Bench:
-    """A project copied to a temporary folder, in which files are exchanged and tests run in children of this process."""
+    """A copy of a project in a temporary folder, of which files are exchanged; tests run in children of it."""
 
     def __init__(self, project: Path, tests_of: dict[str, tuple[str, ...]], folder: Path):
         self.project, self.folder = project, folder
@@ -328,7 +330,9 @@ class Bench:
         found = [path for folder in self.tests for path in (self.project / folder).rglob("test_*.py")]
         return sorted(path.relative_to(self.project).as_posix() for path in found)
 
-    def run(self, tests: Sequence[str], *, seconds: float, plugins: Sequence[Any] = (), writes: bool = False) -> int | None:
+    def run(
+        self, tests: Sequence[str], *, seconds: float, plugins: Sequence[Any] = (), writes: bool = False
+    ) -> int | None:
         """The exit code of pytest for some tests on the copy, or None where they took too long."""
         child = os.fork()
         if child == 0:
@@ -360,7 +364,17 @@ class Bench:
             os.dup2(log, 2)
             import pytest
 
-            options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not data and not slow"]
+            options = [
+                "-x",
+                "-q",
+                "--no-header",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:xdist",
+                "-m",
+                "not data and not slow",
+            ]
             code = int(pytest.main([*options, *tests], plugins=[Same(), *plugins]))
             for plugin in plugins:
                 plugin.finish(self.folder)
@@ -409,13 +423,15 @@ class Bench:
         return dict(json.loads((self.folder / "watched.json").read_text()))
 
 
-def tests_for(mutant: Mutant, watched: dict[str, Any]) -> list[str]:
+def choose_tests(mutant: Mutant, watched: dict[str, Any]) -> list[str]:
     """The tests that run the changed line, quick ones first; all that run the file where importing it is changed."""
     own = f"{mutant.path}:{mutant.statement}"
     chosen = [
         name
         for name, entry in watched.items()
-        if (own in entry["lines"] if mutant.function else any(at.startswith(f"{mutant.path}:") for at in entry["lines"]))
+        if (
+            own in entry["lines"] if mutant.function else any(at.startswith(f"{mutant.path}:") for at in entry["lines"])
+        )
     ]
     return sorted(chosen, key=lambda name: watched[name]["seconds"])
 
@@ -423,12 +439,14 @@ def tests_for(mutant: Mutant, watched: dict[str, Any]) -> list[str]:
 # --- the run ----------------------------------------------------------------------------------------------------------
 
 
-def try_mutants(bench: Bench, mutants: Sequence[Mutant], watched: dict[str, Any], until: float) -> Iterator[tuple[Mutant, str]]:
+def try_mutants(
+    bench: Bench, mutants: Sequence[Mutant], watched: dict[str, Any], until: float
+) -> Iterator[tuple[Mutant, str]]:
     """Each mutant with what became of it: killed, survived, timed out, or not reached by any test."""
     for mutant in mutants:
         if time.monotonic() > until:
             return
-        tests = tests_for(mutant, watched)
+        tests = choose_tests(mutant, watched)
         if not tests:
             yield mutant, "not reached"
             continue
@@ -472,7 +490,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             drawn = [mutant for mutant in everything if mutant.place in alive]
         random.Random(chosen.seed).shuffle(drawn)
         drawn = drawn[: chosen.sample or None]
-        print(f"{len(everything)} mutants in {len(bench.files())} files; {len(drawn)} drawn with seed {chosen.seed}", flush=True)
+        print(
+            f"{len(everything)} mutants in {len(bench.files())} files; {len(drawn)} drawn with seed {chosen.seed}",
+            flush=True,
+        )
         watched = bench.watched(chosen.out.parent / "lines.json")
         results = []
         for mutant, outcome in try_mutants(bench, drawn, watched, until):
