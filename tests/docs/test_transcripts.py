@@ -16,6 +16,7 @@ from tests.docs.test_docs import DOCS, PAGES, Snippet, run_snippet, shown
 from tests.docs.transcripts import blocks_of, commands_of, is_transcript, loosely, type_in
 
 TRANSCRIPTS = [page for page in PAGES if is_transcript(page)]
+WITH_COMMANDS = [page for page in PAGES if any(block.language == "console" for block in blocks_of(page))]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -48,9 +49,7 @@ def test_commands_answer_what_the_page_shows(page: Path, tmp_path: Path, monkeyp
                 assert is_same, f"{shown(page)}, line {below.line}: the command answers\n{answered}"
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(b.language == "console" for b in blocks_of(page))], ids=shown
-)
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=shown)
 def test_commands_have_the_flags_that_pages_give_them(page: Path) -> None:
     context = click.Context(cli, info_name="shoal")
     for block in blocks_of(page):

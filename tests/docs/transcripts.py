@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ def is_transcript(page: Path) -> bool:
     blocks = blocks_of(page)
     return any(
         above.language == "console" and below.language == "text" and below.is_right_below
-        for above, below in zip(blocks, blocks[1:], strict=False)
+        for above, below in pairwise(blocks)
     )
 
 
