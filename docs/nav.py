@@ -8,8 +8,8 @@ SECTIONS: dict[str, list[str]] = {
     "How-to": ["how-to"],
     "Explanations": ["explanations", "threat-model", "compare-tools"],
     "Reference": [
-        *("models", "methods", "masks", "measures", "attacks", "background-knowledge"),
-        *("policy", "command-line", "json", "release-folder", "report", "reference"),
+        *("reference", "models", "methods", "masks", "measures", "attacks", "background-knowledge"),
+        *("policy", "command-line", "json", "release-folder", "report"),
     ],
     "Evidence": ["benchmarks", "studies", "papers", "mutation", "weather", "supply", "decisions"],
 }
