@@ -46,6 +46,7 @@ test-plain: $(READY)
 # The long forms of the tests of bad weather, and all that is marked nightly: hours. See docs/weather.md.
 nightly: $(READY) browser
 	SHOAL_NIGHTLY=1 SHOAL_FUZZ_CASES=$${SHOAL_FUZZ_CASES:-100000} $(PYTEST) -m nightly $(ARGS)
+	$(MAKE) --no-print-directory mutation
 
 lint: $(READY)
 	$(BIN)/ruff check .
