@@ -22,9 +22,8 @@ LAYOUT = [
     {"cli", "web", "__main__"},
     {"demo"},
     {"shoal"},  # the public names, in __init__.py
-    {"tuning", "applying", "relating"},
+    {"tuning", "applying", "relating", "spark"},
     {"pipeline"},
-    {"spark"},
     {"publishing"},
     {"reporting"},
     {"attacking"},

@@ -64,7 +64,7 @@ def assess(
     With models, the verdict says which of them the table meets already. Nothing is refused for failing a model.
     """
     started = time.perf_counter()
-    _check(schema, models)
+    check_asked(schema, models)
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = face(table, models, knowledge, is_linked=True)
     known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
@@ -134,8 +134,8 @@ def protect(
     """
     started = time.perf_counter()
     chosen_method, chosen_mask = choose(method, mask, options)
-    _check(schema, models)
-    _refuse_visible(chosen_mask, models)
+    check_asked(schema, models)
+    refuse_visible(chosen_mask, models)
     _refuse_max_linkage(max_linkage, chosen_mask)
     kinds_asked = checked_kinds(query_kinds)
     if isinstance(associations, bool) or not isinstance(associations, int) or associations < 0:
@@ -233,7 +233,7 @@ def attack(
     exclude
         How many values the adversary can exclude at the most.
     """
-    _check(schema, [])
+    check_asked(schema, [])
     if not schema.sensitive:
         raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
     records, _ = to_polars(frame)
@@ -283,7 +283,7 @@ def attack_background(
     SchemaError
         Where the tables do not show whom the rules are about.
     """
-    _check(schema, [])
+    check_asked(schema, [])
     if not schema.sensitive:
         raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
     records, _ = to_polars(frame)
@@ -324,7 +324,7 @@ def verify(
         that reckon with an adversary's rules where quasi-identifiers are masked. Models bring the rules themselves.
     """
     started = time.perf_counter()
-    _check(schema, models)
+    check_asked(schema, models)
     records, _ = to_polars(frame)
     sensitive_tables = {name: to_polars(table)[0] for name, table in (tables or {}).items()}
     expected = set(schema.quasi_names) if sensitive_tables else schema.published()
@@ -374,7 +374,7 @@ def _refuse_linkage(linkage: Linkage, max_linkage: float | None) -> None:
         )
 
 
-def _refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
+def refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
     """Refuse models of how records are spread over persons where exact quasi-identifiers tell who is who."""
     spread = [model.name for model in models if model.needs & {"squared_records", "most_records", "log_records"}]
     if spread and getattr(mask, "shows_identities", False):
@@ -396,7 +396,7 @@ def why_not(verdict: Verdict) -> str:
     return " ".join([*broken, *verdict.problems, "Nothing was written."])
 
 
-def _check(schema: object, models: object) -> None:
+def check_asked(schema: object, models: object) -> None:
     """Refuse what is no schema and what is no list of models, before anything is read."""
     if not isinstance(schema, Schema):
         raise SchemaError(f"A shoal.Schema is expected, got {type(schema).__name__}.")

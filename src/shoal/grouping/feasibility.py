@@ -99,27 +99,32 @@ def refuse_impossible(table: Table, models: Sequence[Model]) -> None:
             f"The table has {table.n_records:,} records of one person only. One person cannot be hidden among others: "
             "their risk is 1 whatever is masked."
         )
-    counts = counts_of_whole(table, models)
-    impossible = [_explain(model, counts, table) for model in models if not model.holds(counts).all()]
+    refuse_broken(models, counts_of_whole(table, models), n_suppressed=table.suppressed_persons)
+
+
+def refuse_broken(models: Sequence[Model], counts: GroupCounts, *, n_suppressed: int = 0) -> None:
+    """Refuse a table whose counts as one group break a model; say which, and what could be met."""
+    impossible = [_explain(model, counts, n_suppressed) for model in models if not model.holds(counts).all()]
     if impossible:
         raise CannotSatisfyError("\n".join(impossible))
 
 
-def _explain(model: Model, counts: GroupCounts, table: Table) -> str:
+def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> str:
+    n_records, n_persons = int(counts.records.sum()), int(counts.persons.sum())
     reached = worst_of(model, model.reached(counts))
     column = getattr(model, "column", None)
     where = f" on '{column}'" if column else ""
-    without = f", without the {table.suppressed_persons:,} persons left out," if table.suppressed_persons else ""
+    without = f", without the {n_suppressed:,} persons left out," if n_suppressed else ""
     said = (
-        f"{model.name} {model.asked:g}{where} cannot be met by any grouping: all {table.n_records:,} records of "
-        f"{table.n_persons:,} persons together{without}"
+        f"{model.name} {model.asked:g}{where} cannot be met by any grouping: all {n_records:,} records of "
+        f"{n_persons:,} persons together{without}"
     )
     if model.needs & JOINT:
         return f"{said} {_reach_together(model, counts, reached)}"
     if model.needs & BACKGROUND:
         return f"{said} {_reach_by_rules(model, counts, reached)}"
     if reached >= model.asked if model.higher_is_safer else reached <= model.asked:  # what else a model asks for
-        return f"{said} are too few. Ask for a group of at most {table.n_records:,} records."
+        return f"{said} are too few. Ask for a group of at most {n_records:,} records."
     leave_out = "allow persons to be left out (max_suppressed) or records of persons who have many (max_records)."
     if model.higher_is_safer and reached <= 0:
         return f"{said} reach 0, so that no smaller threshold can be met either. To go on, {leave_out}"

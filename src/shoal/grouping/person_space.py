@@ -135,7 +135,7 @@ def person_space(
             number, key = next(numeric_left)
             orders.append(_numeric_order(key, records if ties_by_records else None))
             numeric_of_order.append(number)
-            spans.append(deviation_of(column) if codes_as_numbers else float(key.max() - key.min()) or 1.0)
+            spans.append(deviation_of(column) if codes_as_numbers else extent_of_means(column, key))
         else:
             orders.append(_nominal_order(*next(nominal_left), records, column.n_codes))
             numeric_of_order.append(-1)
@@ -168,7 +168,16 @@ def as_number(column: QuasiColumn) -> NumberColumn:
 
 def deviation_of(column: NumberColumn) -> float:
     """The standard deviation over all records, by which values become z-scores."""
+    if column.whole is not None and column.whole.deviation is not None:
+        return column.whole.deviation or 1.0
     return float(column.units_with_missing().std()) or 1.0
+
+
+def extent_of_means(column: NumberColumn, means: NDArray[np.float64]) -> float:
+    """How far the means of persons are apart, in the whole table."""
+    if column.whole is not None and column.whole.mean_extent is not None:
+        return column.whole.mean_extent or 1.0
+    return float(means.max() - means.min()) or 1.0
 
 
 def _items(table: Table) -> Items:
@@ -269,6 +278,8 @@ def _nominal_order(
 def _whole(
     pairs: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], column: CategoryColumn
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    if column.in_table is not None:
+        return column.in_table
     _, value, _ = pairs
     records = np.bincount(column.codes, minlength=column.n_codes)
     return records.astype(np.int64), np.bincount(value, minlength=column.n_codes).astype(np.int64)
