@@ -199,12 +199,19 @@ class Grower:
         self._first = pl.DataFrame()
 
     def whole(self) -> GroupCounts:
-        """The whole table as one group."""
+        """The whole table as one group; from then on it is known how many persons have each value."""
         self._first = self.source.bins(self.tree, [0])
         own = self._first.filter(pl.col("attribute") == 0).select(COUNTED)
         summed = own.select(pl.all().exclude("most").sum(), pl.col("most").max())
-        values = self._values_of([0]) if self.value_models else {}
-        return _Counted.of(summed).groups(values)
+        if not self.value_models:
+            return _Counted.of(summed).groups({})
+        values = self.source.values(self.tree, [0])
+        for number, (name, (records, _)) in enumerate(self.in_table.items()):
+            own = values.filter(pl.col("attribute") == number)
+            persons = np.zeros(len(records), np.int64)
+            persons[own["value"].to_numpy()] = own["persons"].to_numpy()
+            self.in_table[name] = (records, persons)
+        return _Counted.of(summed).groups(self._listed(values, [0]))
 
     def grow(self, told: Callable[[int, int], None] = lambda level, cells: None) -> Cells:
         """Cut until every cell has at most `cell_persons` persons, or cannot be cut so that both sides meet every model.
@@ -338,7 +345,9 @@ class Grower:
         return {node for node, is_kept in zip(sides, both, strict=True) if not is_kept}
 
     def _values_of(self, nodes: Sequence[int]) -> dict[str, ValueCounts]:
-        rows = self.source.values(self.tree, nodes)
+        return self._listed(self.source.values(self.tree, nodes), nodes)
+
+    def _listed(self, rows: pl.DataFrame, nodes: Sequence[int]) -> dict[str, ValueCounts]:
         place = pl.DataFrame({"node": nodes, "place": np.arange(len(nodes))}, schema_overrides={"node": pl.Int64})
         rows = rows.join(place, on="node").sort("place", "value")
         counts = {}

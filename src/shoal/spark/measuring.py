@@ -19,7 +19,7 @@ import polars as pl
 from shoal.measuring.look import IDENTITIES_VISIBLE, TAKEN_AS_PERMUTED, count_apart
 from shoal.measuring.risk import NEEDS, Risk, risk_of_counts
 from shoal.models.contract import Model
-from shoal.models.counts import GroupCounts, ValueCounts
+from shoal.models.counts import VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.verdict import BOUND, NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, ModelVerdict, Verdict, judge
 from shoal.spark.reading import SensitiveFacts, codes_in, frame_of, quoted, sensitive_facts
 from shoal.table.apart import GROUP, count_linked
@@ -48,27 +48,36 @@ class Apart:
 
 
 def recount(
-    published: DataFrame, schema: Schema, models: Sequence[Model], *, apart: Apart | None = None, is_release: bool = True
+    published: DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    n_records: int,
+    apart: Apart | None = None,
+    is_release: bool = True,
 ) -> tuple[Risk, Verdict]:
-    """The risk and the verdict of a published table, or (`is_release` False) of a table as it is."""
+    """The risk and the verdict of a published table, or (`is_release` False) of a table as it is.
+
+    About `n_records` records are expected; the number decides on how many parts are counted, and on nothing else.
+    """
     problems = _problems(published, schema) if is_release else []
-    n_records, persons = _sizes(published, schema, has_persons=schema.person in published.columns)
     n_buckets = max(1, math.ceil(n_records / RECORDS_A_BUCKET))
     if apart is None:
-        several = 0 if schema.person is None else _persons_in_several_groups(published, schema)
-        if several and is_release:
-            problems.append(f"{several:,} of {persons:,} persons have records in more than one group.")
-        whole = {name: sensitive_facts(published, name, schema.person) for name in schema.sensitive}
+        whole = _whole(published, schema, models)
         told = _told_by_buckets(published, schema, models, whole, n_buckets)
-        verdict = _together(models, told, PUBLISHED_TABLE if is_release else TABLE, problems, ())
-        risk = _risk(told, schema, verdict.n_groups)
-        risk = replace(risk, persons=persons)
-        return (replace(risk, unique_persons=_alone(published, schema)) if several else risk), verdict
-    if persons != n_records:
+        risk = _risk(told, schema)
+        if schema.person is not None:
+            persons, several = _persons_and_groups(published, schema)
+            if several and is_release:
+                problems.append(f"{several:,} of {persons:,} persons have records in more than one group.")
+            if several:
+                risk = replace(risk, persons=persons, unique_persons=_alone(published, schema))
+        return risk, _together(models, told, PUBLISHED_TABLE if is_release else TABLE, problems, ())
+    if schema.person in published.columns and _persons_twice(published, schema):
         problems.append(f"A permuted table has one record a person, but '{schema.person}' names persons more than once.")
     told, notes = _told_apart(published, schema, models, apart, n_buckets)
     verdict = _together(models, told, PUBLISHED_TABLE, problems, notes)
-    return _with_identities(_risk(told, schema, verdict.n_groups), published, schema), verdict
+    return _with_identities(_risk(told, schema), published, schema), verdict
 
 
 def _problems(published: DataFrame, schema: Schema) -> list[str]:
@@ -83,13 +92,17 @@ def _problems(published: DataFrame, schema: Schema) -> list[str]:
     ]
 
 
-def _sizes(published: DataFrame, schema: Schema, *, has_persons: bool) -> tuple[int, int]:
-    if not has_persons or schema.person is None:
-        n_records = published.count()
-        return n_records, n_records
-    counted = published.groupBy(quoted(schema.person)).count().agg({"count": "sum", "*": "count"}).first()
-    assert counted is not None
-    return int(counted["sum(count)"]), int(counted["count(1)"])
+def _whole(published: DataFrame, schema: Schema, models: Sequence[Model]) -> dict[str, SensitiveFacts]:
+    """The values of the whole table, where a model compares groups with it."""
+    if not any(model.needs & VALUE_TABLES for model in models):
+        return {}
+    return {name: sensitive_facts(published, name, schema.person) for name in schema.sensitive}
+
+
+def _persons_twice(published: DataFrame, schema: Schema) -> bool:
+    """Whether a permuted table names somebody more than once."""
+    assert schema.person is not None
+    return bool(published.groupBy(quoted(schema.person)).count().filter("count > 1").head(1))
 
 
 def _shown(published: DataFrame, schema: Schema) -> list[Column]:
@@ -106,11 +119,17 @@ def _shown(published: DataFrame, schema: Schema) -> list[Column]:
     return columns
 
 
-def _persons_in_several_groups(published: DataFrame, schema: Schema) -> int:
+def _persons_and_groups(published: DataFrame, schema: Schema) -> tuple[int, int]:
+    """How many persons there are, and how many of them have records in several groups."""
+    from pyspark.sql import functions
+
     assert schema.person is not None
     person = quoted(schema.person).alias("_shoal_person")
     pairs = published.select(person, *_shown(published, schema)).distinct()
-    return pairs.groupBy("_shoal_person").count().filter("count > 1").count()
+    groups = pairs.groupBy("_shoal_person").count()
+    found = groups.agg(functions.count("*"), functions.count_if(functions.col("count") > 1)).first()
+    assert found is not None
+    return int(found[0]), int(found[1])
 
 
 def _alone(published: DataFrame, schema: Schema) -> int:
@@ -154,7 +173,10 @@ def _told_by_buckets(
     def tell(frame: pl.DataFrame) -> _Told:
         seen = Observation.of_frame(frame, schema)
         counts = seen.counts(needs)
-        values = {name: _in_whole(counts.values[name], frame[name], whole[name]) for name in counts.values}
+        values = {
+            name: _in_whole(counted, frame[name], whole[name]) if name in whole else counted
+            for name, counted in counts.values.items()
+        }
         counts = replace(counts, values=values)
         return _tell(counts, judge(asked, counts, checked_from=PUBLISHED_TABLE))
 
@@ -298,7 +320,9 @@ def _together(
     return Verdict(tuple(verdicts), n_groups, (*problems, *dict.fromkeys(found)), tuple(notes))
 
 
-def _risk(told: Sequence[_Told], schema: Schema, n_groups: int) -> Risk:
+def _risk(told: Sequence[_Told], schema: Schema) -> Risk:
+    n_groups = sum(part.groups for part in told)
+
     def most(name: str) -> Any:
         return max(part.risk[name] for part in told)
 

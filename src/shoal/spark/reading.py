@@ -214,7 +214,7 @@ def facts_of(frame: DataFrame, schema: Schema) -> tuple[DataFrame, Facts]:
             "Without it their risk cannot be counted: fill it in, or leave those records out."
         )
     quasi = {column.name: _quasi_facts(frame, column, seen["columns"][column.name]) for column in schema.columns}
-    sensitive = {name: sensitive_facts(frame, name, schema.person) for name in schema.sensitive}
+    sensitive = {name: sensitive_facts(frame, name) for name in schema.sensitive}
     time_type = _time_type(schema, seen)
     return frame, Facts(schema, quasi, sensitive, n_records, schema.person is None, time_type, notes)
 
@@ -486,8 +486,11 @@ def _refuse_many(name: str, n_values: int) -> None:
         )
 
 
-def sensitive_facts(frame: DataFrame, name: str, person: str | None) -> SensitiveFacts:
-    """The values of a sensitive attribute, and how many records and persons of the whole table have each."""
+def sensitive_facts(frame: DataFrame, name: str, person: str | None = None) -> SensitiveFacts:
+    """The values of a sensitive attribute, and how many records and persons of the whole table have each.
+
+    Without a person column persons are not told apart from records.
+    """
     from pyspark.sql import functions
     from pyspark.sql.types import DoubleType, FloatType
 

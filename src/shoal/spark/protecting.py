@@ -114,7 +114,7 @@ def protect(
     with errors.explained():
         progress("reading", 0.0)
         frame, facts = facts_of(spark_frame, schema)
-        before = recount(frame, schema, [], is_release=False)[0] if measure_input else None
+        before = recount(frame, schema, [], n_records=facts.n_records, is_release=False)[0] if measure_input else None
         with _persisted(persons_of(frame, facts, models)) as persons:
             grown, facts = _cells(persons, facts, models, chosen_method, cell_persons, progress)
             refuse_several(facts, chosen_mask)
@@ -126,10 +126,11 @@ def protect(
             lines = _on_disk(cells(records, work))
             told = lines.filter(lines[KIND] == LOST).select(LOSS).collect()
         parts = losses([row[LOSS] for row in told])
-        data, tables, linked = _published(lines, work)
+        data, tables, linked = _published(lines, work, is_shuffled=True)
         progress("verifying", 0.0)
-        apart = Apart(tables, linked) if linked is not None else None
-        risk, verdict = recount(data, schema, models, apart=apart)
+        same = _published(lines, work, is_shuffled=False)
+        apart = Apart(same[1], same[2]) if linked is not None else None
+        risk, verdict = recount(same[0], schema, models, n_records=facts.n_records, apart=apart)
         verdict = _saying_what_is_lost(verdict, risk, facts, grown, has_pseudonyms=schema.person in data.columns)
         if not verdict.holds:
             lines.unpersist()
@@ -235,7 +236,10 @@ def _cells(
         )
     refuse_broken([model for model in models if is_countable(model)], whole)
     grown = grower.grow(lambda level, n_cells: progress("grouping", 0.0))
-    facts = replace(facts, one_record_a_person=int(whole.persons[0]) == facts.n_records)
+    sensitive = {
+        name: replace(column, persons=grower.in_table[name][1]) for name, column in facts.sensitive.items()
+    }
+    facts = replace(facts, sensitive=sensitive, one_record_a_person=int(whole.persons[0]) == facts.n_records)
     return grown, (with_extents(facts, persons) if len(grown.persons_of_cell) > 1 else facts)
 
 
@@ -256,11 +260,18 @@ def _on_disk(frame: DataFrame) -> DataFrame:
     return frame.persist(StorageLevel.DISK_ONLY)
 
 
-def _published(lines: DataFrame, work: Work) -> tuple[DataFrame, dict[str, DataFrame], DataFrame | None]:
-    """The published tables and what the steward keeps, each in a random order that only the release's key knows."""
+def _published(
+    lines: DataFrame, work: Work, *, is_shuffled: bool
+) -> tuple[DataFrame, dict[str, DataFrame], DataFrame | None]:
+    """The published tables and what the steward keeps, each in a random order that only the release's key knows.
+
+    To count them the order does not matter, so that shuffling can be left out.
+    """
 
     def in_random_order(kind: str, columns: Sequence[str]) -> DataFrame:
-        own = lines.filter(lines[KIND] == kind).repartition(lines[ORDER]).sortWithinPartitions(ORDER)
+        own = lines.filter(lines[KIND] == kind)
+        if is_shuffled:
+            own = own.repartition(lines[ORDER]).sortWithinPartitions(ORDER)
         return own.select(*map(quoted, columns))
 
     data = in_random_order(PUBLISHED, published_columns(lines, work))
