@@ -216,9 +216,11 @@ def _lay_named(document: dict[str, Any], table: str, flags: Flags, option_flags:
 
 
 def refuse_other_engines(engine: str) -> None:
-    """Only the local engine exists so far."""
-    if engine != "local":
-        raise ParameterError(f"There is no engine '{engine}'. The only one is 'local': leave --engine out.")
+    """Refuse engines that a command does not have."""
+    if engine not in ("auto", "memory"):
+        raise ParameterError(
+            f"The engine '{engine}' goes with protect. Here the only one is 'memory': leave --engine out."
+        )
 
 
 def csv_options(policy: Policy) -> CsvOptions:

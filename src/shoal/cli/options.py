@@ -12,6 +12,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt")
 """The formats of a release, named here too so that help needs no frames."""
 
+ENGINES = (
+    "auto",
+    "memory",
+    "spark",
+)
+"""Where the work can be done; auto takes the memory of this machine."""
+
 
 def _names(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
     """Lists of columns: separated by commas, and the flag may be repeated."""
@@ -174,5 +181,6 @@ making = _together(
                  "where the models cannot be met otherwise."),
     click.option("--seed", type=int, metavar="N", help="Governs ties and noise; pseudonyms and record order are always "
                  "secret."),
-    click.option("--engine", default="local", show_default=True, metavar="NAME", help="Where the work is done."),
+    click.option("--engine", type=click.Choice(ENGINES), default="auto", show_default=True, metavar="NAME",
+                 help=f"Where the work is done: {', '.join(ENGINES)}."),
 )  # fmt: skip

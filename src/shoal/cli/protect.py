@@ -27,6 +27,7 @@ Examples:
   shoal protect postgresql://host/clinic --table visits --policy visits.toml -o out \\
         --into postgresql://host/research --into-table visits
   shoal protect conditions.csv --join patients.csv --on patient_id --policy hospital.toml -o out
+  shoal protect visits.parquet --engine spark --master spark://host:7077 --policy visits.toml -o out
 
 What is in DIR may be handed out, but for the folder DIR/steward, which stays with you.
 """
@@ -49,6 +50,11 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
               help="Report how well the release keeps association rules of up to N quasi-identifiers.")  # fmt: skip
 @click.option("--max-linkage", type=click.FloatRange(0, 1), metavar="SHARE",
               help="For --mask perturb: release nothing where more persons can be linked.")  # fmt: skip
+@click.option("--master", metavar="URL", help="For --engine spark: local[2], spark://host:7077 (default: local[*]).")
+@click.option("--cell-persons", type=click.IntRange(min=2), metavar="N",
+              help="For --engine spark: how many persons one executor groups at a time (100000).")  # fmt: skip
+@click.option("--spark-conf", multiple=True, metavar="KEY=VALUE", help="For --engine spark: a setting of Spark's; may "
+              "be repeated.")  # fmt: skip
 @click.option("--keep-person-map", is_flag=True, help="Keep which pseudonym is whom, in DIR/steward.")
 @options.policy
 @options.columns
@@ -82,7 +88,9 @@ def protect(
     from shoal.cli.choices import chosen_policy, read_table, refuse_other_engines
 
     started, clock = datetime.now(UTC), time.perf_counter()
-    refuse_other_engines(engine)
+    if engine != "spark":
+        refuse_other_engines(engine)
+        refuse_spark_flags(flags)
     policy, folder = chosen_policy({**flags, "files": files})
     if not policy.models:
         raise PolicyError(
@@ -94,6 +102,13 @@ def protect(
     if (into is None) != (into_table is None):
         raise click.UsageError("--into and --into-table go together: the address of a database, and a table in it.")
     refuse_taken(Path(output), overwrite)
+    if engine == "spark":
+        from shoal.cli.spark import protect_on_spark
+
+        others = {"queries": queries, "associations": associations, "into": into, "keep_person_map": keep_person_map}
+        protect_on_spark(policy, folder, output, files=files, flags={**flags, **others}, overwrite=overwrite,
+                         format=format_, no_report=no_report, as_json=as_json, started=started)  # fmt: skip
+        return
     if policy.tables:
         from shoal.cli.star import protect_tables
 
@@ -147,6 +162,13 @@ def protect(
         show_release(say.console(), answer, output)
 
 
+def refuse_spark_flags(flags: dict[str, Any]) -> None:
+    """Refuse flags of the engine spark where another engine does the work."""
+    given = [flag for flag in ("master", "cell_persons", "spark_conf") if flags.get(flag)]
+    if given:
+        raise click.UsageError(f"--{given[0].replace('_', '-')} goes with --engine spark only.")
+
+
 def refuse_taken(folder: Path, overwrite: bool) -> None:
     """Refuse a folder with files in it before the work rather than after."""
     is_taken = False
@@ -198,7 +220,7 @@ def where_the_report_is(folder: Path) -> list[str]:
 
 def what_leaves(folder: Path) -> list[str]:
     """Which of the files written may be handed out, and which stay."""
-    leaving = sorted(path.name for path in folder.iterdir() if path.is_file())
+    leaving = sorted(path.name for path in folder.iterdir() if path.name != "steward")
     staying = sorted(path.name for path in (folder / "steward").iterdir())
     return [
         f"May be handed out, in {folder}: {', '.join(leaving)}",

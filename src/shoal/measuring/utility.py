@@ -108,7 +108,7 @@ class PartOfLoss:
 
 
 def loss_of_part(table: Table, grouping: Grouping) -> PartOfLoss:
-    """What a grouping loses of a table that is a part of a larger one, whose extents and categories its columns know."""
+    """What a grouping loses of a part of a larger table, whose extents and categories the columns know."""
     records = GroupedRecords.of(table, grouping)
     weight_of_record = (1.0 / table.records_of_person.astype(np.float64))[table.person_of_record]
     errors, covered, inside, moments, categories = {}, {}, {}, {}, {}

@@ -214,7 +214,7 @@ class Grower:
         return _Counted.of(summed).groups(self._listed(values, [0]))
 
     def grow(self, told: Callable[[int, int], None] = lambda level, cells: None) -> Cells:
-        """Cut until every cell has at most `cell_persons` persons, or cannot be cut so that both sides meet every model.
+        """Cut until every cell has at most `cell_persons` persons, or no cut has two sides that meet every model.
 
         The whole table must meet every model.
         """
@@ -277,7 +277,7 @@ class Grower:
         return found[:MOST_TRIES]
 
     def _cuts_of(self, node: int, attribute: int, own: pl.DataFrame) -> list[_Cut]:
-        """The best cut of a node in one quasi-identifier, or none; of a nominal one the best category against the rest."""
+        """The best cut of a node in one quasi-identifier, if any; of a nominal one a category against the rest."""
         is_nominal = bool(self.tree.is_nominal[attribute])
         counted = _Counted.of(own)
         masses = own.select(pl.col("^m\\d+$")).to_numpy().astype(np.float64) / MASS_GRID
@@ -341,7 +341,7 @@ class Grower:
         holds = np.ones(len(nodes), np.bool_)
         for model in self.value_models:
             holds &= surely_holds(model, counts)
-        both = holds.reshape(-1, 2).all(axis=1)
+        both = holds.reshape(-1, 2).all(axis=1).tolist()
         return {node for node, is_kept in zip(sides, both, strict=True) if not is_kept}
 
     def _values_of(self, nodes: Sequence[int]) -> dict[str, ValueCounts]:
@@ -407,9 +407,9 @@ def _merit(
 
 def _nominal_merit(records: NDArray[np.int64]) -> NDArray[np.float64]:
     """By how much parting each category from the rest lowers the differences inside."""
-    records = records.astype(np.float64)  # type: ignore[assignment]
-    whole, squares = records.sum(), (records**2).sum()
+    shares = records.astype(np.float64)
+    whole, squares = shares.sum(), (shares**2).sum()
     before = whole - squares / whole
-    after = (whole - records) - (squares - records**2) / np.maximum(whole - records, 1)
+    after = (whole - shares) - (squares - shares**2) / np.maximum(whole - shares, 1)
     gain: NDArray[np.float64] = 0.5 * (before - after)
     return gain

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from shoal import errors
 from shoal.errors import InputError, ShoalError
 
-TOLD_BY_CELL = re.compile(r"CellFailedError: (?:(?P<kind>[A-Z]\w+Error): )?(?P<message>.+?)(?:\n\s*\n|\n\s+at |\Z)", re.S)
+TOLD_BY_CELL = re.compile(
+    r"CellFailedError: (?:(?P<kind>[A-Z]\w+Error): )?(?P<message>.+?)(?:\n\s*\n|\n\s+at |\Z)", re.S
+)
 
 
 @contextmanager

@@ -105,9 +105,7 @@ def persons_of(frame: DataFrame, facts: Facts, models: Sequence[Model]) -> DataF
     return records.groupBy(PERSON).agg(functions.count(functions.lit(1)).alias(RECORDS), *summed, *lists)
 
 
-def _coding(
-    facts: Facts, schema: Any, with_values: bool, *, alone: bool
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _coding(facts: Facts, schema: Any, with_values: bool, *, alone: bool) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What an executor does to batches of records: code them; where each is a person, as lines of persons at once."""
 
     def code(batches: Iterator[Any]) -> Iterator[Any]:
@@ -167,7 +165,9 @@ class SparkSource:
             for rows in in_portions(batches):
                 yield from _own_batches(bins_of(rows, points, tree, wanted), BIN_TYPES, masses)
 
-        form = ", ".join([*(f"{name} {kind}" for name, kind in BIN_TYPES.items()), *(f"{name} long" for name in masses)])
+        form = ", ".join(
+            [*(f"{name} {kind}" for name, kind in BIN_TYPES.items()), *(f"{name} long" for name in masses)]
+        )
         names = [name for name in self.persons.columns if not name.startswith("v") and name != PERSON]
         counted = self.persons.select(*names).mapInArrow(count, form)
         sums = [functions.sum(name).alias(name) for name in ("persons", "records", "squared", "logs", *masses)]
@@ -208,9 +208,7 @@ def _own_batches(rows: pl.DataFrame, types: dict[str, str], longs: Sequence[str]
     yield from rows.select(pl.col(name).cast(ARROW_TYPES[kind]) for name, kind in kinds.items()).to_arrow().to_batches()
 
 
-def bins_of(
-    rows: pl.DataFrame, points: PersonPoints, tree: CoarseTree, nodes: NDArray[np.int64]
-) -> pl.DataFrame:
+def bins_of(rows: pl.DataFrame, points: PersonPoints, tree: CoarseTree, nodes: NDArray[np.int64]) -> pl.DataFrame:
     """The bins of some persons: of each node, quasi-identifier and bin that has any."""
     where = points.points(rows)
     node = tree.place(where)
@@ -325,7 +323,7 @@ OWN_PERSON, OWN_CELL = "_shoal_person", "_shoal_cell"
 
 
 def with_extents(facts: Facts, persons: DataFrame) -> Facts:
-    """The facts with how far persons' means are apart, and how far records are from their mean: for parts of a table."""
+    """The facts with how far the means of persons are apart in the whole table, for its parts."""
     from pyspark.sql import functions
 
     numbers = [(j, name) for j, (name, column) in enumerate(facts.quasi.items()) if column.whole is not None]

@@ -214,4 +214,3 @@ def losses(texts: Sequence[str]) -> list[PartOfLoss]:
         told["categories"] = {name: tuple(counts) for name, counts in told["categories"].items()}
         parts.append(PartOfLoss(**told))
     return parts
-

@@ -1,8 +1,8 @@
 """The verdict and the risk of a table, recounted by executors from what it shows and from nothing else.
 
-Records of one group are brought together by a hash of what they show. Each executor counts its groups with the library's
-own counts and asks the library's own models, in whole numbers; what comes to the driver is how many groups break each
-model, and the least safe value reached. A person in two groups would be counted twice, so that is counted first.
+Records of one group are brought together by a hash of what they show. Each executor counts its groups with the
+library's own counts and asks the library's own models, in whole numbers; what comes to the driver is how many groups
+break each model, and the least safe value reached. That nobody is in two groups is counted too.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def recount(
                 risk = replace(risk, persons=persons, unique_persons=_alone(published, schema))
         return risk, _together(models, told, PUBLISHED_TABLE if is_release else TABLE, problems, ())
     if schema.person in published.columns and _persons_twice(published, schema):
-        problems.append(f"A permuted table has one record a person, but '{schema.person}' names persons more than once.")
+        problems.append(
+            f"A permuted table has one record a person, but '{schema.person}' names persons more than once."
+        )
     told, notes = _told_apart(published, schema, models, apart, n_buckets)
     verdict = _together(models, told, PUBLISHED_TABLE, problems, notes)
     return _with_identities(_risk(told, schema), published, schema), verdict
@@ -209,8 +211,7 @@ def _told_apart(
         quasi, linked = own.pop(PUBLISHED), own.pop(LINKED, None)
         counts, problems = count_apart(quasi, schema, own)
         values = {
-            name: _in_whole(counted, (own[name] if name in own else quasi)[name], whole[name])
-            for name, counted in counts.values.items()
+            name: _in_whole(counted, own.get(name, quasi)[name], whole[name]) for name, counted in counts.values.items()
         }
         counts = replace(counts, values=values)
         verdict = judge(asked, counts, checked_from=PUBLISHED_TABLE, problems=problems)

@@ -169,19 +169,19 @@ def refuse_unoffered(method: Method, mask: Mask, schema: Schema, models: Sequenc
         )
     if isinstance(method, BalanceTree) and method.alpha < 1:
         raise ParameterError(
-            "alpha below 1 weighs cuts by the values of the whole table at every step. On Spark leave alpha at 1, and ask "
-            "for t-closeness where groups shall keep the values of the table."
+            "alpha below 1 weighs cuts by the values of the whole table at every step. On Spark leave alpha at 1, and "
+            "ask for t-closeness where groups shall keep the values of the table."
         )
     if not isinstance(mask, Ranges | Mean | Anatomize | Permute):
         raise ParameterError(
-            f"The mask {getattr(mask, 'name', 'chosen')} is not offered on Spark: perturb adds noise by the covariance of "
-            "the whole table, and suppress says less than range at the same risk. Choose range, mean, anatomize or "
+            f"The mask {getattr(mask, 'name', 'chosen')} is not offered on Spark: perturb adds noise by the covariance "
+            "of the whole table, and suppress says less than range at the same risk. Choose range, mean, anatomize or "
             "permute."
         )
     if isinstance(mask, Ranges) and mask.code_extremes:
         raise ParameterError(
-            "code_extremes asks who alone has the lowest or highest value of the whole table, which no executor can tell. "
-            "Cap such values before, or leave the option out."
+            "code_extremes asks who alone has the lowest or highest value of the whole table, which no executor can "
+            "tell. Cap such values before, or leave the option out."
         )
     for model in models:
         if not model.monotone or not has_bound(model):
@@ -201,7 +201,9 @@ def refuse_several(facts: Facts, mask: Mask) -> None:
     if facts.one_record_a_person:
         return
     if isinstance(mask, Permute):
-        raise SchemaError("The mask permute is for one record a person, but persons have several. Use anatomize or range.")
+        raise SchemaError(
+            "The mask permute is for one record a person, but persons have several. Use anatomize or range."
+        )
     if isinstance(mask, Anatomize) and facts.schema.kept:
         raise SchemaError(
             "The mask anatomize has one row a person, so it cannot keep columns of records: "
@@ -236,9 +238,7 @@ def _cells(
         )
     refuse_broken([model for model in models if is_countable(model)], whole)
     grown = grower.grow(lambda level, n_cells: progress("grouping", 0.0))
-    sensitive = {
-        name: replace(column, persons=grower.in_table[name][1]) for name, column in facts.sensitive.items()
-    }
+    sensitive = {name: replace(column, persons=grower.in_table[name][1]) for name, column in facts.sensitive.items()}
     facts = replace(facts, sensitive=sensitive, one_record_a_person=int(whole.persons[0]) == facts.n_records)
     return grown, (with_extents(facts, persons) if len(grown.persons_of_cell) > 1 else facts)
 
@@ -299,11 +299,13 @@ def _saying_what_is_lost(verdict: Any, risk: Any, facts: Facts, grown: Cells, *,
 def _notes(frame: DataFrame, facts: Facts, grown: Cells, cell_persons: int) -> list[str]:
     """What the steward should know beside the numbers."""
     n_cells, n_persons = len(grown.persons_of_cell), sum(grown.persons_of_cell.values())
-    notes = [f"Grouped on Spark in {n_cells:,} {'cell' if n_cells == 1 else 'cells'} of at most {grown.largest:,} persons."]
+    notes = [
+        f"Grouped on Spark in {n_cells:,} {'cell' if n_cells == 1 else 'cells'} of at most {grown.largest:,} persons."
+    ]
     if grown.largest > cell_persons:
         notes.append(
-            f"The largest cell has more than the {cell_persons:,} persons asked for: no cut of it leaves two sides that "
-            "both meet every model."
+            f"The largest cell has more than the {cell_persons:,} persons asked for: no cut of it leaves two sides "
+            "that both meet every model."
         )
     return notes + [_nearly_identifies(frame, name, facts, n_persons) for name in facts.schema.kept if _is_telling(
         frame, name, facts, n_persons)]  # fmt: skip

@@ -1,7 +1,7 @@
-"""What must be known of a whole table before its parts can be worked on: kinds, extents, categories, how often they occur.
+"""What must be known of a whole table before its parts can be worked on: kinds, extents, categories and their counts.
 
-Every partition is looked at with the same readers of values that the engine in memory has, and what they saw is added up
-on the driver. So a column is of the same kind, and has the same units and categories, whichever engine reads it.
+Every partition is looked at with the same readers of values that the engine in memory has, and what they saw is added
+up on the driver. So a column is of the same kind, and has the same units and categories, whichever engine reads it.
 """
 
 from __future__ import annotations
@@ -88,9 +88,7 @@ class QuasiFacts:
         units = on_grid(floats, self.halves)
         if missing is not None:
             units = np.where(missing, 0, units)
-        return NumberColumn(
-            values.name, "number", units, missing, floats=floats, source=self.source, whole=self.whole
-        )
+        return NumberColumn(values.name, "number", units, missing, floats=floats, source=self.source, whole=self.whole)
 
 
 @dataclass(frozen=True)
@@ -345,7 +343,8 @@ def _look_at_floats(numbers: pl.Series) -> dict[str, Any]:
     is_odd = ~np.isfinite(floats)
     floats = floats[~is_odd]
     seen: dict[str, Any] = {
-        "numbers": len(numbers), "odd": int(is_odd.sum()), "tiny": int(((floats != 0) & (abs(floats) < SMALLEST_PLAIN)).sum()),
+        "numbers": len(numbers), "odd": int(is_odd.sum()),
+        "tiny": int(((floats != 0) & (abs(floats) < SMALLEST_PLAIN)).sum()),
         LEAST + "float": float(floats.min()) if len(floats) else math.inf,
         MOST + "float": float(floats.max()) if len(floats) else -math.inf,
     }  # fmt: skip
@@ -375,11 +374,11 @@ def _quasi_facts(frame: DataFrame, column: Quasi, seen: Mapping[str, Any]) -> Qu
     column = _of_kind(frame, column, seen)
     has_missing = bool(seen["missing"])
     if isinstance(column, Nominal | Ordered):
-        distinct = _distinct(frame, column.name)
+        distinct = distinct_values(frame, column.name)
         coded = quasi_column(distinct, column, lambda record: None)
         if isinstance(coded, CategoryColumn):
             return QuasiFacts(column, "nominal", coded.has_missing, categories=coded.categories)
-        ordered = replace(column, order=coded.categories)
+        ordered = Ordered(column.name, column.hierarchy, coded.categories)
         return QuasiFacts(ordered, "ordered", has_missing, whole=Whole(coded.extent))
     low, high = seen.get(LEAST + "unit", 0), seen.get(MOST + "unit", 0)
     extent = (int(low), int(high)) if low <= high else (0, 0)
@@ -406,7 +405,8 @@ def _is_padded(seen: Mapping[str, Any]) -> bool:
 
 def _too_large(column: Quasi) -> SchemaError:
     return SchemaError(
-        f"'{column.name}' has whole numbers of 19 digits or more. Take it as nominal: {column.name}:nominal, or drop it."
+        f"'{column.name}' has whole numbers of 19 digits or more. Take it as nominal: {column.name}:nominal, or drop "
+        "it."
     )
 
 
@@ -423,8 +423,8 @@ def _of_kind(frame: DataFrame, column: Quasi, seen: Mapping[str, Any]) -> Quasi:
         )
     if column.kind == "number" and n_numbers < present:
         raise SchemaError(
-            f"'{column.name}' is named as a number, but {present - n_numbers:,} of {present + seen['missing']:,} values "
-            f"are text. Mend them, or take the column as nominal: {column.name}:nominal."
+            f"'{column.name}' is named as a number, but {present - n_numbers:,} of its {present:,} values are "
+            f"text. Mend them, or take the column as nominal: {column.name}:nominal."
         )
     if column.kind != "auto":
         return column
@@ -472,7 +472,8 @@ def _as_texts(values: pl.Series) -> pl.Series:
     return values if values.dtype == pl.String else values.cast(pl.String)
 
 
-def _distinct(frame: DataFrame, name: str) -> pl.Series:
+def distinct_values(frame: DataFrame, name: str) -> pl.Series:
+    """The different values of a column, missing among them."""
     distinct = frame.select(quoted(name).alias("value")).distinct().limit(MOST_CATEGORIES + 1).toArrow()
     _refuse_many(name, distinct.num_rows)
     return frame_of(distinct)["value"].alias(name)
@@ -481,8 +482,8 @@ def _distinct(frame: DataFrame, name: str) -> pl.Series:
 def _refuse_many(name: str, n_values: int) -> None:
     if n_values > MOST_CATEGORIES:
         raise SchemaError(
-            f"'{name}' has more than {MOST_CATEGORIES:,} different values, and every executor would have to know all of "
-            "them. Group them first, or take a quasi-identifier as a number."
+            f"'{name}' has more than {MOST_CATEGORIES:,} different values, and every executor would have to know all "
+            "of them. Group them first, or take a quasi-identifier as a number."
         )
 
 
@@ -533,4 +534,3 @@ def _time_type(schema: Schema, seen: Mapping[str, Any]) -> str | None:
             "time_as = 'sequence'."
         )
     return "date" if times["present"] == times["dates"] else "timestamp"
-
