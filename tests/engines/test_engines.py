@@ -131,7 +131,8 @@ def test_one_cell_is_the_whole_table(engine: Protect, run: str) -> None:
     frame = table(120)
     outcome = engine(frame, SCHEMA, models, seed=7, **options)
     expected_to_hold(outcome, SCHEMA, models)
-    reference = in_memory(frame, SCHEMA, models, seed=7, **options)
+    in_order = frame.sort(frame.columns, nulls_last=True)  # as cells are, so that sums of floats have the same last bit
+    reference = in_memory(in_order, SCHEMA, models, seed=7, **options)
     ours, theirs = outcome.release, reference.release
     assert ours.risk.groups == theirs.risk.groups
     assert ours.utility.ane == pytest.approx(theirs.utility.ane, rel=1e-9)
@@ -151,15 +152,15 @@ def test_one_cell_is_the_whole_table(engine: Protect, run: str) -> None:
 
 
 def test_many_cells_meet_every_model_and_lose_hardly_more(engine: Protect) -> None:
-    frame = benchmark_table(4_000, seed=1)
+    frame = benchmark_table(6_000, seed=1)
     schema = shoal.Schema(
         person="person", quasi=["age", "zip", "income", "education", "region"], sensitive=["diagnosis"]
     )
-    models = [shoal.RecordRisk(rho="0.1"), shoal.HAffiliation(h="0.4"), shoal.LDiversity(l=3)]
-    outcome = engine(frame, schema, models, cell_persons=1_000, measure_input=False)
+    models = [shoal.RecordRisk(rho="0.2"), shoal.HAffiliation(h="0.5"), shoal.LDiversity(l=3)]
+    outcome = engine(frame, schema, models, cell_persons=2_500, measure_input=False)
     expected_to_hold(outcome, schema, models)
-    assert getattr(outcome.release, "n_cells", 4) >= 4
-    assert getattr(outcome.release, "largest_cell", 0) <= 1_000
+    assert getattr(outcome.release, "n_cells", 3) >= 3
+    assert getattr(outcome.release, "largest_cell", 0) <= 2_500
     assert outcome.frame["person"].n_unique() == frame["person"].n_unique()
     assert outcome.frame["diagnosis"].sort().to_list() == frame["diagnosis"].sort().to_list()
     reference = in_memory(frame, schema, models, measure_input=False)
