@@ -203,7 +203,7 @@ class Grower:
         self._first = self.source.bins(self.tree, [0])
         own = self._first.filter(pl.col("attribute") == 0).select(COUNTED)
         summed = own.select(pl.all().exclude("most").sum(), pl.col("most").max())
-        if not self.value_models:
+        if not self.value_models or not self.in_table:
             return _Counted.of(summed).groups({})
         values = self.source.values(self.tree, [0])
         for number, (name, (records, _)) in enumerate(self.in_table.items()):

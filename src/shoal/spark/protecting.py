@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError, SchemaError
 from shoal.grouping.balance_tree import BalanceTree
-from shoal.grouping.feasibility import refuse_broken
+from shoal.grouping.feasibility import refuse_broken, refuse_unfit_values
 from shoal.grouping.grouping import Method
 from shoal.grouping.mondrian import Mondrian
 from shoal.masking.anatomize import Anatomize, refuse_what_links
@@ -114,6 +114,7 @@ def protect(
     with errors.explained():
         progress("reading", 0.0)
         frame, facts = facts_of(spark_frame, schema)
+        refuse_unfit_values(facts.missing_and_codes(), models, n_records=facts.n_records)
         before = recount(frame, schema, [], n_records=facts.n_records, is_release=False)[0] if measure_input else None
         with _persisted(persons_of(frame, facts, models)) as persons:
             grown, facts = _cells(persons, facts, models, chosen_method, cell_persons, progress)
@@ -307,20 +308,14 @@ def _notes(frame: DataFrame, facts: Facts, grown: Cells, cell_persons: int) -> l
             f"The largest cell has more than the {cell_persons:,} persons asked for: no cut of it leaves two sides "
             "that both meet every model."
         )
-    return notes + [_nearly_identifies(frame, name, facts, n_persons) for name in facts.schema.kept if _is_telling(
-        frame, name, facts, n_persons)]  # fmt: skip
-
-
-def _is_telling(frame: DataFrame, name: str, facts: Facts, n_persons: int) -> bool:
-    return _share_alone(frame, name, facts, n_persons) > NEARLY_IDENTIFIES
-
-
-def _nearly_identifies(frame: DataFrame, name: str, facts: Facts, n_persons: int) -> str:
-    share = _share_alone(frame, name, facts, n_persons)
-    return (
-        f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that nobody else "
-        "has. Drop it, or name it as quasi-identifier."
-    )
+    for name in facts.schema.kept:
+        share = _share_alone(frame, name, facts, n_persons)
+        if share > NEARLY_IDENTIFIES:
+            notes.append(
+                f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that "
+                "nobody else has. Drop it, or name it as quasi-identifier."
+            )
+    return notes
 
 
 def _share_alone(frame: DataFrame, name: str, facts: Facts, n_persons: int) -> float:

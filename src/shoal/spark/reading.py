@@ -36,7 +36,7 @@ MOST_CATEGORIES = 1_000_000
 """So many different values a column of categories may have: every executor keeps a list of them."""
 
 WHOLE_TEXT = r"^[+-]?\d+$"
-UNPUBLISHABLE = ("array", "map", "struct", "binary", "interval", "variant")
+UNPUBLISHABLE = ("array", "map", "struct", "binary", "interval", "daytimeinterval", "yearmonthinterval", "variant")
 SMALLEST_PLAIN = 1e-3
 """Floats below this may be written with an exponent, which has a dash."""
 
@@ -135,6 +135,13 @@ class Facts:
             self.schema, frame, "polars", person, n_persons, quasi, sensitive, self.notes,
             is_of_several=not self.one_record_a_person,
         )  # fmt: skip
+
+    def missing_and_codes(self) -> dict[str, tuple[int, int]]:
+        """Of each sensitive attribute, how many records miss it, and how many values it has."""
+        return {
+            name: (int(column.records[-1]) if column.has_missing else 0, len(column.categories) + column.has_missing)
+            for name, column in self.sensitive.items()
+        }
 
     def alone(self) -> Facts:
         """The same for a part that is the whole table, which can see by itself what parts must be told."""
