@@ -35,6 +35,9 @@ UNEVEN = 1e18
 
 OUTWEIGHS = 1e6
 
+BOUNDED = frozenset({"most_persons_of_value", "most_records_of_value"})
+"""Counts that a part of a table never has larger than the table: if a model holds with the table's, it holds."""
+
 COUNTED = ("persons", "records", "squared", "most", "logs")
 
 
@@ -46,7 +49,7 @@ class Source(Protocol):
         ...
 
     def values(self, tree: CoarseTree, nodes: Sequence[int]) -> pl.DataFrame:
-        """For each node, sensitive attribute and value: attribute, value, records, persons."""
+        """For each node, sensitive attribute and value: how many records and persons have it."""
         ...
 
 
@@ -191,6 +194,7 @@ class Grower:
         self.source = source
         self.spread_models = [model for model in models if model.needs <= SPREAD]
         self.value_models = [model for model in models if not model.needs <= SPREAD]
+        self.is_bounded = all(model.needs <= SPREAD | BOUNDED for model in self.value_models)
         self.cell_persons = cell_persons
         self.by_width = by_width
         self.in_table = in_table
@@ -199,19 +203,18 @@ class Grower:
         self._first = pl.DataFrame()
 
     def whole(self) -> GroupCounts:
-        """The whole table as one group; from then on it is known how many persons have each value."""
+        """The whole table as one group."""
         self._first = self.source.bins(self.tree, [0])
         own = self._first.filter(pl.col("attribute") == 0).select(COUNTED)
         summed = own.select(pl.all().exclude("most").sum(), pl.col("most").max())
-        if not self.value_models or not self.in_table:
-            return _Counted.of(summed).groups({})
-        values = self.source.values(self.tree, [0])
-        for number, (name, (records, _)) in enumerate(self.in_table.items()):
-            own = values.filter(pl.col("attribute") == number)
-            persons = np.zeros(len(records), np.int64)
-            persons[own["value"].to_numpy()] = own["persons"].to_numpy()
-            self.in_table[name] = (records, persons)
-        return _Counted.of(summed).groups(self._listed(values, [0]))
+        values = {
+            name: ValueCounts(
+                records_in_table=records, persons_in_table=persons,
+                start_of_group=np.array([0, np.count_nonzero(records)]), value=np.flatnonzero(records), records=records[records > 0], persons=persons[records > 0],
+            )
+            for name, (records, persons) in self.in_table.items()
+        }  # fmt: skip
+        return _Counted.of(summed).groups(values)
 
     def grow(self, told: Callable[[int, int], None] = lambda level, cells: None) -> Cells:
         """Cut until every cell has at most `cell_persons` persons, or no cut has two sides that meet every model.
@@ -333,6 +336,11 @@ class Grower:
 
     def _failing(self, trying: dict[int, _Cut], sides: dict[int, tuple[int, int]]) -> set[int]:
         """The nodes of which a side breaks a model of sensitive values."""
+        if self.is_bounded:
+            sides = self._doubtful(trying, sides)
+            trying = {node: trying[node] for node in sides}
+        if not sides:
+            return set()
         nodes = [side for pair in sides.values() for side in pair]
         values = self._values_of(nodes)
         parts = [part for cut in trying.values() for part in (cut.left, cut.right)]
@@ -344,10 +352,26 @@ class Grower:
         both = holds.reshape(-1, 2).all(axis=1).tolist()
         return {node for node, is_kept in zip(sides, both, strict=True) if not is_kept}
 
-    def _values_of(self, nodes: Sequence[int]) -> dict[str, ValueCounts]:
-        return self._listed(self.source.values(self.tree, nodes), nodes)
+    def _doubtful(self, trying: dict[int, _Cut], sides: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+        """The cuts of which a side would break a model if it had the commonest value as often as the table has."""
+        parts = [part for cut in trying.values() for part in (cut.left, cut.right)]
+        counted = _Counted(np.hstack([part.whole for part in parts]), np.concatenate([part.logs for part in parts]))
+        values = {}
+        for name, (records, persons) in self.in_table.items():
+            most = {
+                "most_persons_of_value": np.minimum(counted.persons, persons.max()),
+                "most_records_of_value": np.minimum(counted.records, records.max()),
+            }
+            values[name] = ValueCounts(records_in_table=records, persons_in_table=persons, summaries=most)
+        counts = counted.groups(values)
+        holds = np.ones(len(counts), np.bool_)
+        for model in self.value_models:
+            holds &= model.holds(counts)
+        is_sure = holds.reshape(-1, 2).all(axis=1).tolist()
+        return {node: pair for (node, pair), is_kept in zip(sides.items(), is_sure, strict=True) if not is_kept}
 
-    def _listed(self, rows: pl.DataFrame, nodes: Sequence[int]) -> dict[str, ValueCounts]:
+    def _values_of(self, nodes: Sequence[int]) -> dict[str, ValueCounts]:
+        rows = self.source.values(self.tree, nodes)
         place = pl.DataFrame({"node": nodes, "place": np.arange(len(nodes))}, schema_overrides={"node": pl.Int64})
         rows = rows.join(place, on="node").sort("place", "value")
         counts = {}

@@ -10,8 +10,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.models.contract import Model
-from shoal.models.counts import SPREAD
 from shoal.models.entropy import times_log2
 from shoal.spark.coarse import COUNTED, MASS_GRID, CoarseTree
 from shoal.spark.reading import Facts, frame_of, quoted
@@ -77,18 +75,18 @@ def coded(frame: pl.DataFrame, facts: Facts, *, with_values: bool) -> pl.DataFra
     return pl.DataFrame(columns)
 
 
-def persons_of(frame: DataFrame, facts: Facts, models: Sequence[Model]) -> DataFrame:
-    """One line a person: how many records, the sums of their values, and the sensitive values they have."""
+def persons_of(frame: DataFrame, facts: Facts, *, with_values: bool) -> DataFrame:
+    """One line a person: how many records, the sums of their values, and where asked the sensitive values they have."""
     from pyspark.sql import functions
     from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, StructType
 
-    with_values = any(not model.needs <= SPREAD for model in models)
     person = facts.schema.person
     places = [f"x{j}" for j in range(len(facts.quasi))]
     values = [f"v{i}" for i in range(len(facts.sensitive))] if with_values else []
     fields = [StructField(PERSON, frame.schema[person].dataType)] if person is not None else []
     fields += [StructField(name, LongType()) for name in places]
-    named = [*facts.schema.quasi_names, *facts.schema.sensitive, *([person] if person is not None else [])]
+    named = [*facts.schema.quasi_names, *([person] if person is not None else [])]
+    named += facts.schema.sensitive if with_values else ()
     used = frame.select(*map(quoted, named))
     if person is None:
         fields = [StructField(RECORDS, LongType()), *fields]
@@ -146,13 +144,22 @@ def in_portions(batches: Iterator[Any]) -> Iterator[pl.DataFrame]:
 
 
 class SparkSource:
-    """Counts the persons of nodes with Spark; nothing but counts comes to the driver."""
+    """Counts the persons of nodes with Spark; nothing but counts comes to the driver.
 
-    def __init__(self, persons: DataFrame, points: PersonPoints, n_attributes: int) -> None:
+    Sensitive values of persons are gathered only when they are first asked for: often bounds decide without them.
+    """
+
+    def __init__(self, frame: DataFrame, persons: DataFrame, facts: Facts) -> None:
+        self.frame = frame
         self.persons = persons
-        self.points = points
-        self.n_attributes = n_attributes
-        self.bytes_collected = 0
+        self.facts = facts
+        self.points = PersonPoints.of(facts)
+        self._with_values: DataFrame | None = None
+
+    def close(self) -> None:
+        """Let go of what was gathered."""
+        if self._with_values is not None:
+            self._with_values.unpersist()
 
     def bins(self, tree: CoarseTree, nodes: Sequence[int]) -> pl.DataFrame:
         """The bins of nodes: persons, records, squares, most, logarithms and masses."""
@@ -168,31 +175,31 @@ class SparkSource:
         form = ", ".join(
             [*(f"{name} {kind}" for name, kind in BIN_TYPES.items()), *(f"{name} long" for name in masses)]
         )
-        names = [name for name in self.persons.columns if not name.startswith("v") and name != PERSON]
-        counted = self.persons.select(*names).mapInArrow(count, form)
+        counted = self.persons.drop(PERSON).mapInArrow(count, form)
         sums = [functions.sum(name).alias(name) for name in ("persons", "records", "squared", "logs", *masses)]
-        summed = counted.groupBy("node", "attribute", "bin").agg(*sums, functions.max("most").alias("most")).toArrow()
-        self.bytes_collected += summed.nbytes
-        return frame_of(summed)
+        summed = counted.groupBy("node", "attribute", "bin").agg(*sums, functions.max("most").alias("most"))
+        return frame_of(summed.toArrow())
 
     def values(self, tree: CoarseTree, nodes: Sequence[int]) -> pl.DataFrame:
         """The sensitive values of nodes: how many records and persons have each."""
+        from pyspark import StorageLevel
         from pyspark.sql import functions
 
-        points, wanted, n_attributes = self.points, np.array(nodes), self.n_attributes
+        if self._with_values is None:
+            gathered = persons_of(self.frame, self.facts, with_values=True)
+            self._with_values = gathered.persist(StorageLevel.MEMORY_AND_DISK)
+        points, wanted, n_attributes = self.points, np.array(nodes), len(self.facts.sensitive)
 
         def count(batches: Iterator[Any]) -> Iterator[Any]:
             for rows in in_portions(batches):
                 yield from _own_batches(values_of(rows, points, tree, wanted, n_attributes), VALUE_TYPES, [])
 
         form = ", ".join(f"{name} {kind}" for name, kind in VALUE_TYPES.items())
-        counted = self.persons.drop(PERSON).mapInArrow(count, form)
+        counted = self._with_values.drop(PERSON).mapInArrow(count, form)
         summed = counted.groupBy("node", "attribute", "value").agg(
             functions.sum("records").alias("records"), functions.sum("persons").alias("persons")
         )
-        arrow = summed.toArrow()
-        self.bytes_collected += arrow.nbytes
-        return frame_of(arrow)
+        return frame_of(summed.toArrow())
 
 
 BIN_TYPES = {
@@ -290,8 +297,7 @@ def cells_of_persons(persons: DataFrame, points: PersonPoints, tree: CoarseTree)
             cell = pl.Series(CELL, tree.place(points.points(rows)))
             yield from in_batches(rows.select(PERSON).with_columns(cell), schema)
 
-    names = [name for name in persons.columns if not name.startswith("v")]
-    return persons.select(*names).mapInArrow(place, schema)
+    return persons.mapInArrow(place, schema)
 
 
 def records_in_cells(

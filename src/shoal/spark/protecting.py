@@ -21,6 +21,7 @@ from shoal.masking.publish import Mask
 from shoal.masking.ranges import Ranges
 from shoal.measuring.utility import utility_of_parts
 from shoal.models.contract import Model
+from shoal.models.counts import SPREAD
 from shoal.pipeline import NEARLY_IDENTIFIES, check_asked, checked_seed, choose, refuse_visible, why_not
 from shoal.progress import Progress, silent
 from shoal.spark import errors
@@ -113,11 +114,12 @@ def protect(
     refuse_misfits(spark_frame, schema)
     with errors.explained():
         progress("reading", 0.0)
-        frame, facts = facts_of(spark_frame, schema)
+        asks_of_values = any(not model.needs <= SPREAD for model in models)
+        frame, facts = facts_of(spark_frame, schema, with_persons=asks_of_values)
         refuse_unfit_values(facts.missing_and_codes(), models, n_records=facts.n_records)
         before = recount(frame, schema, [], n_records=facts.n_records, is_release=False)[0] if measure_input else None
-        with _persisted(persons_of(frame, facts, models)) as persons:
-            grown, facts = _cells(persons, facts, models, chosen_method, cell_persons, progress)
+        with _persisted(persons_of(frame, facts, with_values=False)) as persons:
+            grown, facts = _cells(frame, persons, facts, models, chosen_method, cell_persons, progress)
             refuse_several(facts, chosen_mask)
             n_cells = len(grown.persons_of_cell)
             key = secrets.token_bytes(KEY_BYTES)
@@ -213,6 +215,7 @@ def refuse_several(facts: Facts, mask: Mask) -> None:
 
 
 def _cells(
+    frame: DataFrame,
     persons: DataFrame,
     facts: Facts,
     models: Sequence[Model],
@@ -222,8 +225,9 @@ def _cells(
 ) -> tuple[Cells, Facts]:
     """Grow the coarse tree; refuse a table that breaks a model as a whole."""
     points = PersonPoints.of(facts)
+    source = SparkSource(frame, persons, facts)
     grower = Grower(
-        SparkSource(persons, points, len(facts.sensitive)),
+        source,
         models,
         is_nominal=points.is_nominal,
         top=points.top,
@@ -239,8 +243,8 @@ def _cells(
         )
     refuse_broken([model for model in models if is_countable(model)], whole)
     grown = grower.grow(lambda level, n_cells: progress("grouping", 0.0))
-    sensitive = {name: replace(column, persons=grower.in_table[name][1]) for name, column in facts.sensitive.items()}
-    facts = replace(facts, sensitive=sensitive, one_record_a_person=int(whole.persons[0]) == facts.n_records)
+    source.close()
+    facts = replace(facts, one_record_a_person=int(whole.persons[0]) == facts.n_records)
     return grown, (with_extents(facts, persons) if len(grown.persons_of_cell) > 1 else facts)
 
 

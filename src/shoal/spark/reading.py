@@ -206,8 +206,14 @@ def refuse_misfits(frame: DataFrame, schema: Schema) -> None:
         )
 
 
-def facts_of(frame: DataFrame, schema: Schema) -> tuple[DataFrame, Facts]:
-    """The records that are worked on (without those that the schema leaves out), and what is known of all of them."""
+def facts_of(frame: DataFrame, schema: Schema, *, with_persons: bool) -> tuple[DataFrame, Facts]:
+    """The records that are worked on (without those that the schema leaves out), and what is known of all of them.
+
+    Parameters
+    ----------
+    with_persons
+        Whether it is needed how many persons have each sensitive value.
+    """
     frame, notes = _without_missing(frame, schema)
     seen = _look_at_all(frame, schema)
     n_records = seen["records"]
@@ -219,7 +225,8 @@ def facts_of(frame: DataFrame, schema: Schema) -> tuple[DataFrame, Facts]:
             "Without it their risk cannot be counted: fill it in, or leave those records out."
         )
     quasi = {column.name: _quasi_facts(frame, column, seen["columns"][column.name]) for column in schema.columns}
-    sensitive = {name: sensitive_facts(frame, name) for name in schema.sensitive}
+    persons = schema.person if with_persons else None
+    sensitive = {name: sensitive_facts(frame, name, persons) for name in schema.sensitive}
     time_type = _time_type(schema, seen)
     return frame, Facts(schema, quasi, sensitive, n_records, schema.person is None, time_type, notes)
 
