@@ -271,7 +271,7 @@ def page(files: Sequence[str]) -> str:
     found = [json.loads(line) for file in files for line in Path(file).read_text().splitlines() if line.startswith("{")]
     runs = sorted((each for each in found if "shuffle_written" in each), key=lambda each: each["records"])
     lines = [
-        "| records | persons | cells | CPU of Java | CPU of Python | shuffled | to the driver | memory: Java | Python |",
+        "| records | persons | cells | CPU: Java | CPU: Python | shuffled | to the driver | memory: Java | Python |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [

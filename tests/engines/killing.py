@@ -29,8 +29,8 @@ def main(master: str, folder: str) -> None:
     )
     models = [shoal.RecordRisk(rho="0.1"), shoal.PersonKAnonymity(k=15)]
     release = protect(
-        spark.read.parquet(str(Path(folder) / "visits.parquet")), schema, models, method="mondrian", measure_input=False,
-        cell_persons=100_000, progress=lambda stage, share: print(stage, share, flush=True),
+        spark.read.parquet(str(Path(folder) / "visits.parquet")), schema, models, method="mondrian",
+        measure_input=False, cell_persons=100_000, progress=lambda stage, share: print(stage, share, flush=True),
     )  # fmt: skip
     release.write(Path(folder) / "out", inputs=["visits.parquet"])
     spark.stop()

@@ -207,14 +207,7 @@ class Grower:
         self._first = self.source.bins(self.tree, [0])
         own = self._first.filter(pl.col("attribute") == 0).select(COUNTED)
         summed = own.select(pl.all().exclude("most").sum(), pl.col("most").max())
-        values = {
-            name: ValueCounts(
-                records_in_table=records, persons_in_table=persons,
-                start_of_group=np.array([0, np.count_nonzero(records)]), value=np.flatnonzero(records), records=records[records > 0], persons=persons[records > 0],
-            )
-            for name, (records, persons) in self.in_table.items()
-        }  # fmt: skip
-        return _Counted.of(summed).groups(values)
+        return _Counted.of(summed).groups({name: _whole_values(*counts) for name, counts in self.in_table.items()})
 
     def grow(self, told: Callable[[int, int], None] = lambda level, cells: None) -> Cells:
         """Cut until every cell has at most `cell_persons` persons, or no cut has two sides that meet every model.
@@ -414,6 +407,15 @@ def _has_many_holders(model: Model, counts: GroupCounts) -> NDArray[np.bool_]:
             enough = (attribute.lists[3] >= model.asked).astype(np.int64)
             holds &= attribute.sum_by_group(enough) >= model.asked
     return holds
+
+
+def _whole_values(records: NDArray[np.int64], persons: NDArray[np.int64]) -> ValueCounts:
+    """The values of the whole table as one group."""
+    has_any = records > 0
+    return ValueCounts(
+        records_in_table=records, persons_in_table=persons, start_of_group=np.array([0, np.count_nonzero(has_any)]),
+        value=np.flatnonzero(has_any), records=records[has_any], persons=persons[has_any],
+    )  # fmt: skip
 
 
 def _persons(bins: pl.DataFrame) -> int:
