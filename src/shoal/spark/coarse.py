@@ -342,8 +342,7 @@ class Grower:
         holds = np.ones(len(nodes), np.bool_)
         for model in self.value_models:
             holds &= surely_holds(model, counts)
-        both = holds.reshape(-1, 2).all(axis=1).tolist()
-        return {node for node, is_kept in zip(sides, both, strict=True) if not is_kept}
+        return {node for node, pair in zip(sides, holds.reshape(-1, 2), strict=True) if not pair.all()}
 
     def _doubtful(self, trying: dict[int, _Cut], sides: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """The cuts of which a side would break a model if it had the commonest value as often as the table has."""
@@ -360,8 +359,8 @@ class Grower:
         holds = np.ones(len(counts), np.bool_)
         for model in self.value_models:
             holds &= model.holds(counts)
-        is_sure = holds.reshape(-1, 2).all(axis=1).tolist()
-        return {node: pair for (node, pair), is_kept in zip(sides.items(), is_sure, strict=True) if not is_kept}
+        is_sure = holds.reshape(-1, 2)
+        return {node: sides[node] for node, pair in zip(sides, is_sure, strict=True) if not pair.all()}
 
     def _values_of(self, nodes: Sequence[int]) -> dict[str, ValueCounts]:
         rows = self.source.values(self.tree, nodes)

@@ -73,8 +73,10 @@ class SparkRelease:
             return self.data.groupBy(quoted(GROUP)).agg(every.alias("persons"))
         person = self.schema.person
         persons = every if person is None else functions.count_distinct(quoted(person))
-        shown = [quoted(name) for name in self.schema.quasi_names]
-        return self.data.groupBy(*shown).agg(persons.alias("_persons"), every.alias("_records"))
+        taken = self.schema.quasi_names
+        names = [f"n_{name}" if name in taken else name for name in ("persons", "records")]
+        shown = self.data.groupBy(*map(quoted, taken))
+        return shown.agg(persons.alias(names[0]), every.alias(names[1]))
 
     def unpersist(self) -> None:
         """Let go of what executors keep on their disks; `data` is then computed anew where it is asked for."""
