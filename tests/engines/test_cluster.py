@@ -15,6 +15,7 @@ from tests.engines.clusters import Cluster
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 PERSONS = 1_000_000
+PROJECT = Path(__file__).resolve().parents[2]
 
 
 def test_a_killed_worker_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
@@ -30,7 +31,7 @@ def test_a_killed_worker_loses_nothing(cluster: Cluster, tmp_path: Path) -> None
     del frame
     run = subprocess.Popen(
         [sys.executable, "-m", "tests.engines.killing", cluster.address, str(tmp_path)],
-        stdout=subprocess.PIPE, stderr=(tmp_path / "run.log").open("wb"), text=True,
+        stdout=subprocess.PIPE, stderr=(tmp_path / "run.log").open("wb"), text=True, cwd=PROJECT,
     )  # fmt: skip
     assert run.stdout is not None
     told: list[str] = []
