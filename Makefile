@@ -1,4 +1,4 @@
-# What you can ask for:  make demo | test | lint | bench | bench-peers | docs | screenshots | studies | lock | clean
+# What you can ask for:  make demo | test | lint | bench | bench-peers | docs | reference | screenshots | studies | lock | clean
 # Each makes .venv by itself (with uv where it is installed, else with pip) and needs Python 3.11 or newer.
 # Arguments for pytest go in ARGS:  make test ARGS="tests/models -k balance"
 
@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-compiled test-plain browser java lint bench bench-peers docs screenshots studies lock clean
+.PHONY: help demo test test-compiled test-plain browser java lint bench bench-peers docs reference screenshots studies lock clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -65,6 +65,10 @@ bench-peers: $(READY) $(PEERS_READY)
 docs: $(READY)
 	$(BIN)/mkdocs build --strict --clean
 
+# The pages of the docs that are made from the code: every command and flag, Python name and parameter.
+reference: $(READY)
+	$(BIN)/python -m tools.reference
+
 # Pictures of the web app for the docs, from made-up patients; all of them are in build/screenshots.
 screenshots: $(READY)
 	$(BIN)/python -m tools.screenshots
@@ -76,6 +80,8 @@ studies: $(READY)
 	$(BIN)/python -m studies.inject
 	$(BIN)/python -m studies.mrpp
 	$(BIN)/python -m studies.loss
+	$(BIN)/python -m studies.attacks
+	$(BIN)/python -m studies.minimality
 
 # Newest versions that fit pyproject.toml. The only target that asks for uv.
 lock:

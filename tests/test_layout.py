@@ -22,8 +22,9 @@ LAYOUT = [
     {"cli", "web", "__main__"},
     {"demo"},
     {"shoal"},  # the public names, in __init__.py
-    {"tuning", "applying", "relating", "spark"},
+    {"tuning", "applying", "relating", "streaming", "spark"},
     {"pipeline"},
+    {"remembering"},
     {"publishing"},
     {"reporting"},
     {"attacking"},
@@ -33,6 +34,7 @@ LAYOUT = [
     {"reading"},
     {"table", "models", "policy", "mining"},
     {"kernels"},
+    {"threads"},
     {"errors", "progress"},
 ]
 LEVEL_OF_PART = {part: level for level, parts in enumerate(LAYOUT) for part in parts}

@@ -46,6 +46,19 @@ def trees_of(small: Small) -> dict[str, naive.Tree]:
     return trees
 
 
+def test_a_higher_level_may_lose_less() -> None:
+    """Where the records of many persons differ they show nothing, but lie in one node of a higher level."""
+    rows = [
+        (0, 0, "a", None), (1, 0, "a", 68_141), (1, 0, "a", 83_367), (1, -1, "a", 68_141), (2, -1, "a", -17_339),
+        (3, None, "a", -52_205), *[(4, -1, "a", -2_217)] * 4, *[(5, -1, "a", None)] * 2, (5, -1, None, None),
+        (6, -1, None, 84_906), (6, 0, None, 54_483), (6, 0, "a", 62_682), (6, -1, None, 54_483),
+    ]  # fmt: skip
+    records = [(person, {"age": age, "city": city, "pay": pay}, "flu") for person, age, city, pay in rows]
+    small = Small(records, [("age", "number"), ("city", "nominal"), ("pay", "number")])
+    expected = {frozenset({1, 6}), frozenset({2, 4}), frozenset({0, 3, 5})}
+    assert small.groups(LocalRecoding().group(small.table, [PersonKAnonymity(k=2)])) == expected
+
+
 @settings(max_examples=150)
 @given(small_tables(), st.sampled_from(MODELS))
 def test_it_gives_the_groups_of_its_definition(small: Small, models: list[Model]) -> None:

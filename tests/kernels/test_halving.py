@@ -54,9 +54,7 @@ def keeps(limits: Limits, node: list[trees.Record]) -> bool:
     )
 
 
-def halved(
-    rows: list[list[int]], records: list[int], n_categories: list[int], limits: Limits, until: int
-) -> set[frozenset[int]]:
+def halved(rows: list[list[int]], records: list[int], n_categories: list[int], limits: Limits) -> set[frozenset[int]]:
     """The groups that the kernel forms of persons given by their codes."""
     n, n_quasi = len(rows), len(n_categories)
     row = np.zeros((n, n_quasi + 2 + n_quasi % 2), np.int32)
@@ -67,17 +65,8 @@ def halved(
     attributes = halving.Attributes(
         np.array(n_categories), np.array(span, np.float64), np.zeros(0), np.full(n_quasi, -1, np.int64)
     )
-    waiting = halving.Waiting(np.zeros(halving.MOST_WAITING, np.int64), np.zeros(halving.MOST_WAITING, np.int64))
-    waiting.end[0] = n
     group = np.full(n, -1, np.int32)
-    n_waiting, n_groups, all_done = 1, 0, 0
-    all_alone = max(records) == 1
-    while n_waiting:
-        n_waiting, n_groups, done = halving.halve(
-            row, row.view(np.int64), attributes, limits, all_alone, waiting, n_waiting, group, n_groups, until
-        )
-        all_done += done
-    assert all_done == n
+    n_groups = halving.halve(row, row.view(np.int64), attributes, limits, max(records) == 1, 0, n, group)
     assert sorted(set(group.tolist())) == list(range(n_groups))
     return {frozenset(np.flatnonzero(group == which).tolist()) for which in range(n_groups)}
 
@@ -93,8 +82,8 @@ def persons(draw: st.DrawFn) -> tuple[list[list[int]], list[int], list[int]]:
 
 
 @settings(max_examples=150)
-@given(persons(), st.sampled_from(LIMITS), st.sampled_from([1, 7, 100]))
-def test_halve(drawn: tuple[list[list[int]], list[int], list[int]], limits: Limits, until: int) -> None:
+@given(persons(), st.sampled_from(LIMITS))
+def test_halve(drawn: tuple[list[list[int]], list[int], list[int]], limits: Limits) -> None:
     rows, records, n_categories = drawn
     n_present = [len({row[j] for row in rows}) for j in range(len(n_categories))]
     n_categories = [n_present[j] if n else 0 for j, n in enumerate(n_categories)]
@@ -110,19 +99,19 @@ def test_halve(drawn: tuple[list[list[int]], list[int], list[int]], limits: Limi
     if not keeps(limits, table):
         return
     expected, _ = trees.mondrian(table, attributes, lambda node: keeps(limits, node))
-    assert halved(rows, records, n_categories, limits, until) == expected
-    turned = halved(rows[::-1], records[::-1], n_categories, limits, until)
+    assert halved(rows, records, n_categories, limits) == expected
+    turned = halved(rows[::-1], records[::-1], n_categories, limits)
     assert {frozenset(len(rows) - 1 - person for person in group) for group in turned} == expected
 
 
 @pytest.mark.parametrize("highest", [63, 4_000, LARGEST])
 def test_a_number_is_halved_at_its_median(highest: int) -> None:
     code = np.linspace(0, highest, 64).astype(np.int64)
-    groups = halved([[int(own)] for own in code], [1] * 64, [0], Limits(32, 1, 1, 1, 1, 1), 64)
+    groups = halved([[int(own)] for own in code], [1] * 64, [0], Limits(32, 1, 1, 1, 1, 1))
     assert groups == {frozenset(range(32)), frozenset(range(32, 64))}
 
 
 def test_a_long_chain_of_cuts_does_not_overflow_what_waits() -> None:
     """Categories are cut off one by one, which makes the deepest of trees."""
     n = 300
-    assert len(halved([[own] for own in range(n)], [1] * n, [n], NO_LIMITS, n)) == n
+    assert len(halved([[own] for own in range(n)], [1] * n, [n], NO_LIMITS)) == n

@@ -205,8 +205,9 @@ def test_a_pool_is_regrouped_only_where_it_loses_less(units: list[Unit], asked: 
     pool_order = chance.permutation(n_groups)
     pool_start = np.unique(np.concatenate([np.arange(0, n_groups, 4), [n_groups]]))
     turn = np.eye(arrays.value.shape[1]) + 0.3 * chance.normal(size=(arrays.value.shape[1],) * 2)
-    group_in_pool, groups_of_pool, gain = improving.improve_pools(
-        arrays, as_limits(asked), member, member_start, pool_order, pool_start, turn, ways(share)
+    group_in_pool = np.zeros(len(units), np.int32)
+    groups_of_pool, gain = improving.improve_pools(
+        arrays, as_limits(asked), member, member_start, pool_order, pool_start, turn, ways(share), group_in_pool
     )
     for pool, (first, last) in enumerate(itertools.pairwise(pool_start)):
         old = [before[g] for g in pool_order[first:last]]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NOT_ON_SPARK = {
     "queries": "--queries and --associations ask for the original and the release side by side",
     "associations": "--queries and --associations ask for the original and the release side by side",
+    "attacks": "--attack asks for the original and the release side by side",
     "keep_person_map": "--keep-person-map would bring every person to one file",
     "into": "--into writes a frame that is in memory",
     "table": "--table and --query read into memory",
@@ -101,6 +102,10 @@ def _refuse_flags(policy: Policy, flags: dict[str, Any]) -> None:
         asked.append("a budget (--max-suppressed, --max-records) looks for the persons to leave out in the whole table")
     if policy.knowledge is not None:
         asked.append("[knowledge] is mined from the whole table")
+    if policy.ledger is not None:
+        asked.append("a ledger looks at every person on one machine")
+    if policy.safe_cells:
+        asked.append("--safe-cells changes files that are written in memory")
     if policy.max_linkage is not None:
         asked.append("--max-linkage goes with the mask perturb")
     if asked:

@@ -22,9 +22,13 @@ from shoal.models.contract import Model
 from shoal.models.limits import SpreadLimits, limits_of
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
+from shoal.threads import fair_parts, side_by_side
 
 ROUNDING = 1e-12
 """What is not above this is 0."""
+
+PERSONS_A_THREAD = 10_000
+"""With fewer persons than this a thread of their own would not pay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +101,12 @@ class BalanceTree:
         elif self.alpha < 1:
             sweep = MixingSweep(space, models, classes_to_mix(table, self.name), float(self.alpha))
         else:
-            sweep = BestSweep(space, models)
+            sweep = BestSweep(space.without_variance(), models)
         grouping = Tree(sweep.space, models, sweep).grow(progress)
         if not self.looks_on:
             return grouping
+        del sweep
+        space = space.without_orders()
         return improve(space, models, grouping, effort=EFFORTS[self.effort], progress=progress)
 
 
@@ -120,7 +126,14 @@ class BestSweep:
 
     def best(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts | None:
         """The best cut of each node whose sides meet every model of records and persons; None where it cannot tell."""
-        return self._sweep(orders, segments, nodes, only_best=True) if self.decides_spread else None
+        if not self.decides_spread:
+            return None
+        persons = segments.end[-1, nodes] - segments.start[-1, nodes]
+        parts = side_by_side(
+            lambda some: self._sweep(orders, segments, nodes[some], only_best=True),
+            fair_parts(persons, PERSONS_A_THREAD),
+        )
+        return Cuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def all(self, orders: Orders, segments: Segments, nodes: NDArray[np.int64]) -> Cuts:
         """Every cut of some nodes that is worth asking the models about."""

@@ -18,12 +18,16 @@ from shoal.kernels.trees import SEVERAL, Limits
 from shoal.models.contract import Model
 from shoal.models.limits import SpreadLimits, limits_of
 from shoal.progress import Progress, silent
+from shoal.threads import fair_parts, side_by_side
 
 USUAL_DISTANCE = 0.8
 """The mean distance of what scatters around a mean, in standard deviations, as it is for a bell curve."""
 
 BLUR_GRID = 2.0**20
 """How far records are from their person's mean is rounded to such steps, so that no order of records matters."""
+
+UNITS_A_THREAD = 2_000
+"""With fewer units than this a thread of their own would not pay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,12 +143,13 @@ def units_of(space: PersonSpace, group_of_person: NDArray[np.int32]) -> tuple[Un
     category = _commonest(space)
     rows = np.column_stack([persons.row[:, :last_numeric], np.rint(blur * BLUR_GRID), category, group_of_person])
     order = np.argsort(_mixed(rows), kind="stable")
-    sorted_rows = rows[order]
+    rows = rows[order]
     is_first = np.ones(len(rows), np.bool_)
-    is_first[1:] = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
+    is_first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     unit_of_person = np.empty(len(rows), np.int64)
     unit_of_person[order] = np.cumsum(is_first) - 1
-    own = sorted_rows[is_first]
+    own = rows[is_first]
+    del rows, order
     return (
         Units(
             value=np.ascontiguousarray(own[:, 1:last_numeric] / own[:, :1] / float(space.grid)),
@@ -249,11 +254,19 @@ def _better(
     """One round: the groups of all pools, better where that was found; and what each pool gains."""
     member = np.argsort(group_of_unit, kind="stable")
     member_start = np.concatenate([[0], np.cumsum(np.bincount(group_of_unit, minlength=n_groups))])
-    group_in_pool, groups_of_pool, gain = improving.improve_pools(
-        units, limits, member, member_start, pools.order, pools.start, turn, ways
-    )
-    first_of_pool = np.concatenate([[0], np.cumsum(groups_of_pool)])
-    return first_of_pool[_pool_of_unit(group_of_unit, pools)] + group_in_pool, gain
+    group_in_pool = np.zeros(len(member), np.int32)
+
+    def improved(some: slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        start = pools.start[some.start : some.stop + 1]
+        return improving.improve_pools(
+            units, limits, member, member_start, pools.order, start, turn, ways, group_in_pool
+        )
+
+    units_of_pool = np.add.reduceat(np.diff(member_start)[pools.order], pools.start[:-1])
+    parts = side_by_side(improved, fair_parts(units_of_pool, UNITS_A_THREAD))
+    groups_of_parts, gain_of_parts = zip(*parts, strict=True)
+    first_of_pool = np.cumsum(np.concatenate([[0], *groups_of_parts]), dtype=np.int64)
+    return first_of_pool[_pool_of_unit(group_of_unit, pools)] + group_in_pool, np.concatenate(gain_of_parts)
 
 
 def _pool_of_unit(group_of_unit: NDArray[np.int64], pools: _Pools) -> NDArray[np.int64]:

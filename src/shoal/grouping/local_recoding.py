@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,8 +27,11 @@ from shoal.table.table import Table
 MOST_VECTORS = 10_000
 """How many combinations of levels are tried at the most."""
 
-MOST_JUDGED = 1_000
-"""The same where models of sensitive values have to be asked about every cell."""
+MOST_JUDGED = 150_000_000
+"""The same times persons, where models of sensitive values have to be asked about every cell."""
+
+LEAST_JUDGED = 1_000
+"""So many combinations are tried also where a table is so large that they exceed that."""
 
 TRIES = 64
 """How many groups somebody who is left over may be offered to."""
@@ -63,7 +68,7 @@ class LocalRecoding:
         decides = limits is not None and limits.fits(table.n_records)
         others = [model for model in models if not decides or not model.needs <= SPREAD]
         recoder = _Recoder(kinds, limits if limits is not None and decides else SpreadLimits(), Judge(table, others))
-        most = MOST_JUDGED if others else MOST_VECTORS
+        most = min(MOST_VECTORS, max(LEAST_JUDGED, MOST_JUDGED // table.n_persons)) if others else MOST_VECTORS
         for vector in vectors_of(thinned(_losses(kinds, levels), most), most):
             if not len(recoder.left):
                 break
@@ -219,6 +224,12 @@ def vectors_of(losses: Sequence[Sequence[tuple[int, float]]], most: int) -> Iter
     def loss(at: tuple[int, ...]) -> float:
         return round(sum(losses[j][level][1] for j, level in enumerate(at)), DIGITS)
 
+    # A higher level can lose less: persons whose records differ below it show nothing there, and a node above.
+    if math.prod(len(own) for own in losses) <= most:
+        every = itertools.product(*(range(len(own)) for own in losses))
+        for at in sorted(every, key=lambda at: (loss(at), at)):
+            yield [losses[j][level][0] for j, level in enumerate(at)]
+        return
     start = (0,) * len(losses)
     waiting = [(loss(start), start, 0)]
     n_tried = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,9 +20,13 @@ from shoal.models.counts import SPREAD
 from shoal.models.limits import SpreadLimits, limits_of
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
+from shoal.threads import n_threads, side_by_side
 
-PERSONS_A_REPORT = 500_000
-"""After how many more persons have their group the progress is told."""
+PERSONS_A_THREAD = 20_000
+"""With fewer persons than this a thread of their own would not pay."""
+
+NODES_A_THREAD = 4
+"""Nodes for each thread, so that none waits long for another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,18 +69,41 @@ class Mondrian:
 
 
 def _halved(persons: CodedPersons, limits: SpreadLimits, progress: Progress) -> Grouping:
-    """The same tree, grown on rows of codes: for models that are limits on records and persons alone."""
-    n_persons = len(persons.row)
+    """The same tree, grown on rows of codes: for models that are limits on records and persons alone.
+
+    The first cuts are made one by one, until there are nodes enough for all threads; these are then grown side by side
+    and numbered as if one thread had grown them all.
+    """
+    n_persons, n_quasi = len(persons.row), len(persons.attributes.span)
     group_of_person = np.zeros(n_persons, np.int32)
-    waiting = halving.Waiting(np.zeros(halving.MOST_WAITING, np.int64), np.zeros(halving.MOST_WAITING, np.int64))
-    waiting.end[0] = n_persons
-    n_waiting, n_groups, n_final = 1, 0, 0
-    in_whole_numbers = trees.Limits(*limits.in_whole_numbers)
-    while n_waiting:
-        n_waiting, n_groups, n_done = halving.halve(
-            persons.row, persons.word, persons.attributes, in_whole_numbers, persons.all_alone, waiting, n_waiting,
-            group_of_person, n_groups, PERSONS_A_REPORT,
-        )  # fmt: skip
-        n_final += n_done
+    fixed = (persons.row, persons.word, persons.attributes, trees.Limits(*limits.in_whole_numbers), persons.all_alone)
+    nodes = _first_nodes(fixed, n_persons)
+    groups_of_node = side_by_side(lambda node: halving.halve(*fixed, *node, group_of_person), nodes)
+    n_groups, n_final = 0, 0
+    for (start, end), n_own in zip(nodes, groups_of_node, strict=True):
+        if n_groups:
+            halving.number_from(n_groups, persons.row, n_quasi, start, end, group_of_person)
+        n_groups += n_own
+        n_final += end - start
         progress("grouping", n_final / n_persons)
     return Grouping(group_of_person, n_groups)
+
+
+def _first_nodes(fixed: tuple[Any, Any, Any, Any, Any], n_persons: int) -> list[tuple[int, int]]:
+    """Nodes to grow side by side, in the order in which one thread would: the whole table where that would not pay."""
+    nodes = [(0, n_persons)]
+    enough = NODES_A_THREAD * n_threads()
+    if n_threads() == 1 or n_persons < 2 * PERSONS_A_THREAD:
+        return nodes
+    scratch = halving.scratch_for(fixed[2], n_persons)
+    while len(nodes) < enough:
+        largest = max(range(len(nodes)), key=lambda at: nodes[at][1] - nodes[at][0])
+        start, end = nodes[largest]
+        if end - start < PERSONS_A_THREAD:
+            break
+        cut = halving.cut_node(*fixed, scratch, start, end)
+        if cut < 0:
+            break
+        sides = [(start, cut), (cut, end)]
+        nodes[largest : largest + 1] = sides if cut - start <= end - cut else sides[::-1]
+    return nodes

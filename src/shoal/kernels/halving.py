@@ -32,11 +32,19 @@ class Attributes(NamedTuple):
     """Where an attribute's keys start, or -1 where its codes are its keys."""
 
 
-class Waiting(NamedTuple):
-    """Nodes that wait to be cut: where their rows start and end."""
+class Scratch(NamedTuple):
+    """Memory to work in, for one thread."""
 
-    start: np.ndarray
-    end: np.ndarray
+    code: np.ndarray
+    records: np.ndarray
+    bucket: np.ndarray
+    counts: np.ndarray
+    """Persons, records, squared records and most records of each category: all zero between two nodes."""
+    present: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    merit: np.ndarray
+    category: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -210,8 +218,21 @@ def _part(row, word, start, end, j, code, is_category):
 
 
 @njit(cache=True, nogil=True)
-def halve(row, word, attributes, limits, all_alone, waiting, n_waiting, group_of_person, n_groups, until):
-    """Cut the nodes that wait, and their sides, until so many persons have their group or no node waits.
+def scratch_for(attributes, most_rows):
+    """Memory to work in, for nodes of up to so many rows."""
+    n_quasi = len(attributes.span)
+    most_categories = max(1, attributes.n_categories.max())
+    return Scratch(
+        np.empty(most_rows, np.int32), np.empty(most_rows, np.int32), np.empty(BUCKETS + 1, np.int64),
+        np.zeros((most_categories, 4), np.int64), np.empty(most_categories, np.int32),
+        np.empty(n_quasi, np.int32), np.empty(n_quasi, np.int32), np.empty(n_quasi, np.float64),
+        np.empty(n_quasi, np.int64),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def cut_node(row, word, attributes, limits, all_alone, scratch, start, end):
+    """Cut one node: its rows are swapped until the left side comes first. Gives where the right side starts, or -1.
 
     A node is cut at the median of its widest quasi-identifier, a nominal one category against the rest; where a side
     would break the limits, of the next widest; of equally wide ones the first.
@@ -223,72 +244,79 @@ def halve(row, word, attributes, limits, all_alone, waiting, n_waiting, group_of
         words of 64 bits, in which rows are swapped.
     all_alone
         Whether every person has one record.
-    waiting, n_waiting
-        The nodes that wait, and how many; written to.
-    group_of_person, n_groups
-        Written to: the groups of persons in nodes that are final, numbered from `n_groups`.
-
-    Returns
-    -------
-    tuple
-        Nodes that wait, groups, and persons who got one.
+    start, end
+        The rows of the node.
     """
+    if end - start < 2 * limits.least_persons:
+        return -1
     n_quasi = len(attributes.span)
     n_categories = attributes.n_categories
-    most_rows = 0
-    for i in range(n_waiting):
-        most_rows = max(most_rows, waiting.end[i] - waiting.start[i])
-    code, records = np.empty(most_rows, np.int32), np.empty(most_rows, np.int32)
-    bucket = np.empty(BUCKETS + 1, np.int64)
-    counts = np.zeros((max(1, n_categories.max()), 4), np.int64)
-    present = np.empty(len(counts), np.int32)
-    low, high = np.empty(n_quasi, np.int32), np.empty(n_quasi, np.int32)
-    merit, category = np.empty(n_quasi, np.float64), np.empty(n_quasi, np.int64)
-    done = 0
-    while n_waiting and done < until:
-        n_waiting -= 1
-        start, end = waiting.start[n_waiting], waiting.end[n_waiting]
-        cut = -1
-        if end - start >= 2 * limits.least_persons:
-            for j in range(n_quasi):
-                low[j] = high[j] = row[start, j]
-            for i in range(start + 1, end):
-                for j in range(n_quasi):
-                    low[j] = min(low[j], row[i, j])
-                    high[j] = max(high[j], row[i, j])
-            for j in range(n_quasi):
+    low, high, merit, category = scratch.low, scratch.high, scratch.merit, scratch.category
+    for j in range(n_quasi):
+        low[j] = high[j] = row[start, j]
+    for i in range(start + 1, end):
+        for j in range(n_quasi):
+            low[j] = min(low[j], row[i, j])
+            high[j] = max(high[j], row[i, j])
+    for j in range(n_quasi):
+        merit[j] = -np.inf
+        if high[j] == low[j]:
+            continue
+        if n_categories[j]:
+            category[j], merit[j] = _most_even_category(
+                row, start, end, j, n_quasi, all_alone, limits, attributes.span[j], scratch.counts, scratch.present
+            )
+        else:
+            merit[j] = (_key_of(attributes, j, high[j]) - _key_of(attributes, j, low[j])) / attributes.span[j]
+    while True:
+        j = 0
+        for other in range(1, n_quasi):
+            if merit[other] > merit[j]:
+                j = other
+        if merit[j] == -np.inf:
+            return -1
+        at = category[j]
+        if n_categories[j] == 0:
+            at, left = _median_code(
+                row, start, end, j, n_quasi, low[j], high[j], scratch.code, scratch.records, scratch.bucket
+            )
+            if not _number_keeps(row, start, end, j, at, left, n_quasi, all_alone, limits):
                 merit[j] = -np.inf
-                if high[j] == low[j]:
-                    continue
-                if n_categories[j]:
-                    category[j], merit[j] = _most_even_category(
-                        row, start, end, j, n_quasi, all_alone, limits, attributes.span[j], counts, present
-                    )
-                else:
-                    merit[j] = (_key_of(attributes, j, high[j]) - _key_of(attributes, j, low[j])) / attributes.span[j]
-            while cut < 0:
-                j = 0
-                for other in range(1, n_quasi):
-                    if merit[other] > merit[j]:
-                        j = other
-                if merit[j] == -np.inf:
-                    break
-                at = category[j]
-                if n_categories[j] == 0:
-                    at, left = _median_code(row, start, end, j, n_quasi, low[j], high[j], code, records, bucket)
-                    if not _number_keeps(row, start, end, j, at, left, n_quasi, all_alone, limits):
-                        merit[j] = -np.inf
-                        continue
-                cut = _part(row, word, start, end, j, at, n_categories[j] > 0)
+                continue
+        return _part(row, word, start, end, j, at, n_categories[j] > 0)
+
+
+@njit(cache=True, nogil=True)
+def halve(row, word, attributes, limits, all_alone, start, end, group_of_person):
+    """Cut a node (see `cut_node`), and its sides, until no side can be cut; gives the number of groups.
+
+    Groups are numbered from 0: those of the smaller side of a cut first. Only what belongs to the node's persons is
+    written, so that nodes which have no persons in common may be halved side by side.
+    """
+    n_quasi = len(attributes.span)
+    scratch = scratch_for(attributes, end - start)
+    waiting_start, waiting_end = np.empty(MOST_WAITING, np.int64), np.empty(MOST_WAITING, np.int64)
+    waiting_start[0], waiting_end[0] = start, end
+    n_waiting, n_groups = 1, 0
+    while n_waiting:
+        n_waiting -= 1
+        start, end = waiting_start[n_waiting], waiting_end[n_waiting]
+        cut = cut_node(row, word, attributes, limits, all_alone, scratch, start, end)
         if cut < 0:
             for i in range(start, end):
                 group_of_person[row[i, n_quasi + 1]] = n_groups
             n_groups += 1
-            done += end - start
             continue
         larger_is_left = cut - start > end - cut
         for left in (larger_is_left, not larger_is_left):  # the larger waits below the smaller
-            waiting.start[n_waiting] = start if left else cut
-            waiting.end[n_waiting] = cut if left else end
+            waiting_start[n_waiting] = start if left else cut
+            waiting_end[n_waiting] = cut if left else end
             n_waiting += 1
-    return n_waiting, n_groups, done
+    return n_groups
+
+
+@njit(cache=True, nogil=True)
+def number_from(first, row, n_quasi, start, end, group_of_person):
+    """Raise the numbers of the groups of a node's persons by `first`."""
+    for i in range(start, end):
+        group_of_person[row[i, n_quasi + 1]] += first

@@ -673,17 +673,23 @@ def improve_pool(units, limits, group_of_unit, n_groups, turn, ways):
 
 
 @njit(cache=True, nogil=True)
-def improve_pools(units, limits, member, member_start, pool_order, pool_start, turn, ways):
+def improve_pools(units, limits, member, member_start, pool_order, pool_start, turn, ways, group_in_pool):
     """For each pool of groups a better grouping of its units, where one is found (see `improve_pool`).
 
-    Group g has the units member[member_start[g]:member_start[g + 1]]. Gives for each unit the number of its group
-    inside its pool, for each pool the number of its groups, and how much less is lost (0: it stays as it is).
+    Group g has the units member[member_start[g]:member_start[g + 1]]. Gives for each pool the number of its groups,
+    and how much less is lost (0: it stays as it is); writes for each unit of the pools the number of its group inside
+    its pool. Pools have no units in common, so that several calls may write side by side.
     """
     n_pools = len(pool_start) - 1
-    group_in_pool = np.zeros(len(member), np.int32)
     groups_of_pool = np.zeros(n_pools, np.int64)
     gain_of_pool = np.zeros(n_pools)
-    listed = np.empty(len(member), np.int64)
+    most_units = 0
+    for pool in range(n_pools):
+        n = 0
+        for at in range(pool_start[pool], pool_start[pool + 1]):
+            n += member_start[pool_order[at] + 1] - member_start[pool_order[at]]
+        most_units = max(most_units, n)
+    listed = np.empty(most_units, np.int64)
     for pool in range(n_pools):
         n, n_old = 0, pool_start[pool + 1] - pool_start[pool]
         for at in range(n_old):
@@ -700,4 +706,4 @@ def improve_pools(units, limits, member, member_start, pool_order, pool_start, t
         groups_of_pool[pool], gain_of_pool[pool] = improve_pool(here, limits, group_of_unit, n_old, turn, ways)
         for at in range(n):
             group_in_pool[listed[at]] = group_of_unit[at]
-    return group_in_pool, groups_of_pool, gain_of_pool
+    return groups_of_pool, gain_of_pool

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
 from shoal.errors import InputError
 from shoal.mining.rules import Rules
-from shoal.reading import CsvOptions, read_files
+from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, without_safe_cells
+from shoal.reading import CsvOptions, Reading, read_files
 
 CODEBOOK = "codebook.json"
 LINKED = "steward/linked.parquet"
@@ -34,22 +35,38 @@ class PublishedFiles:
 
 def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
     """Read a published file and what belongs to it in its folder, by the codebook there."""
-    frame = _read_table(file, csv)
-    tables = {name: _read_table(path, csv) for name, path in _files_of_tables(file.parent).items()}
+    frame = read_as_published(file, csv=csv).frame
+    tables = {name: read_as_published(path, csv=csv).frame for name, path in _files_of_tables(file.parent).items()}
     kept = [file.parent / name for name in (LINKED, EXCLUDED)]
-    linked, excluded = (_read_table(path, csv) if path.exists() else None for path in kept)
+    linked, excluded = (read_files(_parts_of(path), csv=csv).frame if path.exists() else None for path in kept)
     rules = file.parent / RULES
     return PublishedFiles(frame, tables, linked, excluded, read_rules(rules) if rules.is_file() else None)
 
 
-def _read_table(file: Path, csv: CsvOptions) -> pl.DataFrame:
-    """A published table: a file, or a folder of part files such as Spark writes."""
+def read_as_published(file: Path, *, csv: CsvOptions) -> Reading:
+    """Read a published table, one file or a folder of part files; apostrophes that its codebook tells of are taken off."""
+    reading = read_files(_parts_of(file), csv=csv)
+    if file.suffix.removeprefix(".") not in FORMATS_OF_SPREADSHEETS or not _has_safe_cells(file.parent):
+        return reading
+    return replace(reading, frame=without_safe_cells(reading.frame))
+
+
+def _parts_of(file: Path) -> list[Path]:
+    """The part files of a table that Spark has written as a folder; of any other the file itself."""
     if not file.is_dir():
-        return read_files(file, csv=csv).frame
+        return [file]
     parts = sorted(file.glob("part-*"))
     if not parts:
         raise InputError(f"The folder '{file}' holds no part files of a published table.")
-    return read_files(parts, csv=csv).frame
+    return parts
+
+
+def _has_safe_cells(folder: Path) -> bool:
+    try:
+        book = json.loads((folder / CODEBOOK).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(book, dict) and bool(book.get("safe_cells"))
 
 
 def read_rules(file: Path) -> Rules:

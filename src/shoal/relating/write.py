@@ -32,6 +32,7 @@ def write_star(
     inputs: Sequence[Path] = (),
     csv: CsvOptions | None = None,
     started: datetime | None = None,
+    safe_cells: bool = False,
 ) -> Path:
     """Write release-<table>.* for each table, codebook.json and steward/, in one step."""
     if format not in FORMATS:
@@ -44,8 +45,8 @@ def write_star(
         steward = new / "steward"
         steward.mkdir(mode=0o700)
         for name, frame in release.tables.items():
-            write_table(frame, new / files[name], format, csv=csv)
-        _write_json(new / "codebook.json", _codebook(release, files))
+            write_table(frame, new / files[name], format, csv=csv, safe_cells=safe_cells)
+        _write_json(new / "codebook.json", _codebook(release, files, format, safe_cells))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = _groups(release)
         groups.write_parquet(steward / "groups.parquet")
@@ -56,14 +57,14 @@ def write_star(
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.release.seed,
             started=started or datetime.now(UTC), finished=datetime.now(UTC),
-            extra={"verdict": release.verdict.to_dict(), "format": format},
+            extra={"verdict": finite(release.verdict.to_dict()), "format": format},
         )  # fmt: skip
     return Path(folder)
 
 
-def _codebook(release: StarRelease, files: dict[str, str]) -> dict[str, Any]:
+def _codebook(release: StarRelease, files: dict[str, str], format: str, safe_cells: bool) -> dict[str, Any]:
     """What a reader must know: the columns by table, keys, links and files."""
-    book = codebook(release.release)
+    book = codebook(release.release, format, safe_cells=safe_cells)
     entry_of = {entry["name"]: entry for entry in book["columns"]}
     names = release.star.joined_names(release.tables, release.schema)
     star = {}
@@ -78,7 +79,8 @@ def _codebook(release: StarRelease, files: dict[str, str]) -> dict[str, Any]:
         key = {"key": table.key} if table.key is not None else {}
         star[name] = {"file": files[name], **key, **links, "columns": columns}
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
-    return {"made_by": "shoal", "mask": book["mask"], "models": models, "star": star}
+    safe = {"safe_cells": book["safe_cells"]} if "safe_cells" in book else {}
+    return {"made_by": "shoal", "mask": book["mask"], "models": models, **safe, "star": star}
 
 
 def _groups(release: StarRelease) -> pl.DataFrame:
