@@ -123,7 +123,7 @@ def loss_of_part(table: Table, grouping: Grouping) -> PartOfLoss:
     for name, column in table.quasi.items():
         loss = _loss(column, records, weight_of_record)
         errors[name], inside[name] = loss.error, loss.inside
-        share = _covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered
+        share = covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered
         covered[name] = share * table.n_records
         if isinstance(column, CategoryColumn):
             categories[name] = tuple(np.bincount(column.codes, minlength=column.n_codes).tolist())

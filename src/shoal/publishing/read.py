@@ -44,7 +44,7 @@ def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
 
 
 def read_as_published(file: Path, *, csv: CsvOptions) -> Reading:
-    """Read a published table, one file or a folder of part files; apostrophes that its codebook tells of are taken off."""
+    """Read a published table, a file or a folder of parts; apostrophes that its codebook tells of are taken off."""
     reading = read_files(_parts_of(file), csv=csv)
     if file.suffix.removeprefix(".") not in FORMATS_OF_SPREADSHEETS or not _has_safe_cells(file.parent):
         return reading
