@@ -102,7 +102,7 @@ def test_one_person_is_refused_by_protect_and_answered_by_assess_and_verify(shoa
         (["--k", "2", "--effort", "heroic"], "effort"),
         (["--k", "2", "--cut", "median", "--effort", "high"], "effort"),
         (["--k", "2", "--method", "mondrian", "--cut", "best"], "cut"),
-        (["--k", "2", "--engine", "magic"], "'memory'"),
+        (["--k", "2", "--engine", "magic"], "no engine 'magic'"),
         (["--k", "2", "--master", "local[2]"], "--engine spark"),
         (["--k", "2", "--hierarchy", "zip"], "--hierarchy zip=zip.csv"),
         (["--k", "2", "--hierarchy", "disease=h.csv"], "'disease'"),

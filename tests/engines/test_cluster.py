@@ -24,7 +24,7 @@ def test_a_killed_worker_loses_nothing(cluster: Cluster, tmp_path: Path) -> None
     import sys
 
     frame = benchmark_table(PERSONS, seed=2)
-    assert len(frame) > 4_900_000
+    assert len(frame) > 4.9 * PERSONS
     frame.write_parquet(tmp_path / "visits.parquet", row_group_size=500_000)
     n_records, n_persons = len(frame), frame["person"].n_unique()
     diagnoses = frame["diagnosis"].value_counts().sort("diagnosis")

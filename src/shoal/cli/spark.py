@@ -102,12 +102,12 @@ def _refuse_flags(policy: Policy, flags: dict[str, Any]) -> None:
         asked.append("a budget (--max-suppressed, --max-records) looks for the persons to leave out in the whole table")
     if policy.knowledge is not None:
         asked.append("[knowledge] is mined from the whole table")
+    if policy.ledger is not None:
+        asked.append("a ledger looks at every person on one machine")
+    if policy.safe_cells:
+        asked.append("--safe-cells changes files that are written in memory")
     if policy.max_linkage is not None:
         asked.append("--max-linkage goes with the mask perturb")
-    if policy.ledger is not None:
-        asked.append("a ledger is asked about every person, one by one")
-    if policy.safe_cells:
-        asked.append("--safe-cells looks at cells of a file that is in memory")
     if policy.columns.person_ids == "none":
         asked.append(
             "person_ids = 'none' keeps for the steward which records belong to one person, all of them at once"

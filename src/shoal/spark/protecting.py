@@ -192,6 +192,11 @@ def refuse_unoffered(method: Method, mask: Mask, schema: Schema, models: Sequenc
                 f"{model.name} asks who has which values together, and no counts of parts of a table can prove it. "
                 "Protect the table in memory, or ask for h-affiliation, l-diversity or joint-diversity."
             )
+    if not schema.links_records:
+        raise ParameterError(
+            "person_ids = 'none' leaves the recount to what the steward keeps, row by row, in an order that Spark does "
+            "not have. Publish pseudonyms, or protect the table in memory."
+        )
     if isinstance(mask, Anatomize | Permute):
         refuse_what_links(schema, str(mask.name), own=BESIDE)
         taken = [name for name, _ in schema.roles() if name in BESIDE]
