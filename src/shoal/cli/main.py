@@ -80,8 +80,8 @@ def _tell_too_little_memory(ctx: click.Context, error: MemoryError) -> None:
     if ctx.meta.get("shoal.debug"):
         traceback.print_exc()
     click.echo(
-        f"NotEnoughMemoryError: There is too little memory for this table{_place_of(error)}. Nothing was written. Free some "
-        "memory, take fewer columns, or protect a Parquet or CSV file in portions (--engine stream).",
+        f"NotEnoughMemoryError: There is too little memory for this table{_place_of(error)}. Nothing was written. Free "
+        "some memory, take fewer columns, or protect a Parquet or CSV file in portions (--engine stream).",
         err=True,
     )
     ctx.exit(ShoalError.exit_code)

@@ -124,7 +124,8 @@ def protect(
     from shoal.cli.stream import engine_of_run, protect_in_portions
 
     asked = {"--queries": queries, "--associations": associations, "--into": into, "--max-linkage": policy.max_linkage,
-             "knowledge of an adversary": policy.knowledge, "A ledger": ledger, "--safe-cells": policy.safe_cells}  # fmt: skip
+             "knowledge of an adversary": policy.knowledge, "A ledger": ledger,
+             "--safe-cells": policy.safe_cells}  # fmt: skip
     if engine_of_run(engine, files, policy, folder, flags, format_, [name for name, value in asked.items() if value]):
         streamed = protect_in_portions(
             files[0], policy, folder, output, overwrite=overwrite, format=format_, report=not no_report,
