@@ -35,28 +35,40 @@ class PublishedFiles:
 
 def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
     """Read a published file and what belongs to it in its folder, by the codebook there."""
-    frame = read_as_published(file, csv=csv).frame
-    tables = {name: read_as_published(path, csv=csv).frame for name, path in _files_of_tables(file.parent).items()}
+    frame = _read_table(file, csv)
+    tables = {name: _read_table(path, csv) for name, path in _files_of_tables(file.parent).items()}
     kept = [file.parent / name for name in (LINKED, EXCLUDED)]
-    linked, excluded = (read_files(path, csv=csv).frame if path.is_file() else None for path in kept)
+    linked, excluded = (_read_table(path, csv) if path.exists() else None for path in kept)
     rules = file.parent / RULES
     return PublishedFiles(frame, tables, linked, excluded, read_rules(rules) if rules.is_file() else None)
 
 
+def _read_table(file: Path, csv: CsvOptions) -> pl.DataFrame:
+    """A published table: a file, or a folder of part files such as Spark writes."""
+    if not file.is_dir():
+        return read_as_published(file, csv=csv).frame
+    parts = sorted(file.glob("part-*"))
+    if not parts:
+        raise InputError(f"The folder '{file}' holds no part files of a published table.")
+    return read_files(parts, csv=csv).frame
+
+
 def read_as_published(file: Path, *, csv: CsvOptions) -> Reading:
-    """Read one published file; apostrophes that its codebook tells of are taken off again."""
+    """Read one published file as its codebook says: by its delimiter, and without apostrophes that were put there."""
+    told = _cells_in_codebook(file.parent) if file.suffix.removeprefix(".") in FORMATS_OF_SPREADSHEETS else {}
+    delimiter = told.get("delimiter")
+    if csv.delimiter is None and isinstance(delimiter, str) and len(delimiter) == 1:
+        csv = replace(csv, delimiter=delimiter)
     reading = read_files(file, csv=csv)
-    if file.suffix.removeprefix(".") not in FORMATS_OF_SPREADSHEETS or not _has_safe_cells(file.parent):
-        return reading
-    return replace(reading, frame=without_safe_cells(reading.frame))
+    return replace(reading, frame=without_safe_cells(reading.frame)) if told.get("safe_cells") else reading
 
 
-def _has_safe_cells(folder: Path) -> bool:
+def _cells_in_codebook(folder: Path) -> dict[str, object]:
     try:
         book = json.loads((folder / CODEBOOK).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(book, dict) and bool(book.get("safe_cells"))
+        return {}
+    return book if isinstance(book, dict) else {}
 
 
 def read_rules(file: Path) -> Rules:
