@@ -1,4 +1,4 @@
-# What you can ask for:  make demo | test | nightly | lint | bench | bench-peers | docs | reference | screenshots | studies | lock | clean
+# What you can ask for:  make demo | test | nightly | lint | bench | bench-peers | docs | reference | screenshots | studies | mutation | dist | lock | clean
 # Each makes .venv by itself (with uv where it is installed, else with pip) and needs Python 3.11 or newer.
 # Arguments for pytest go in ARGS:  make test ARGS="tests/models -k balance"
 
@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-compiled test-plain nightly browser lint bench bench-peers docs reference screenshots studies lock clean
+.PHONY: help demo test test-compiled test-plain nightly browser lint bench bench-peers docs reference screenshots studies mutation dist lock clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -46,6 +46,7 @@ test-plain: $(READY)
 # The long forms of the tests of bad weather, and all that is marked nightly: hours. See docs/weather.md.
 nightly: $(READY) browser
 	SHOAL_NIGHTLY=1 SHOAL_FUZZ_CASES=$${SHOAL_FUZZ_CASES:-100000} $(PYTEST) -m nightly $(ARGS)
+	$(MAKE) --no-print-directory mutation
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -79,6 +80,14 @@ studies: $(READY)
 	$(BIN)/python -m studies.loss
 	$(BIN)/python -m studies.attacks
 	$(BIN)/python -m studies.minimality
+
+# Small faults put into a copy of models and measuring, to see whether a test notices (docs/mutation.md).
+mutation: $(READY)
+	nice -n 19 $(BIN)/python -m tools.mutate --sample 300 --seed 1 --least 0.9 $(ARGS)
+
+# Wheel, source archive and parts list, in dist. Fetches nothing.
+dist: $(READY)
+	$(BIN)/python -m tools.dist
 
 # Newest versions that fit pyproject.toml. The only target that asks for uv.
 lock:

@@ -35,6 +35,7 @@ SECTIONS = {
     "shoal.models": "Models",
     "shoal.mining": "Background knowledge",
     "shoal.reading": "Read files",
+    "shoal.remembering": "Remember releases",
     "shoal.tuning": "Tune and compare",
     "shoal.errors": "Errors and warnings",
 }
@@ -225,7 +226,7 @@ def python_page() -> str:
     lines = [
         "# Python: every public name", "", MADE, "",
         "All of these are names of the package: `import shoal`, then `shoal.protect`. "
-        "[Use it from Python](../how-to/from-python.md) shows them at work.", "",
+        "[From Python](../how-to/from-python.md) shows them at work.", "",
     ]  # fmt: skip
     by_section: dict[str, list[str]] = {}
     for name in sorted(shoal.__all__, key=str.lower):

@@ -267,6 +267,9 @@ def test_hierarchies_fit_by_their_nodes() -> None:
     release = shoal.protect(original, schema, [shoal.KAnonymity(k=4)], method="local-recoding", seed=1)
     assert sorted(release.data["zip"].cast(pl.String).unique()) == ["139*", "140*"]
     assert success(release.attack(["linkage"]), "linkage, one record, record") == pytest.approx(1 / 4)
+    judged = found(shoal.attack_suite(release.data, schema, original), "linkage, one record, record")
+    assert judged.is_exact
+    assert judged.success == pytest.approx(1 / 4)
 
 
 # --- labels of other tools --------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def of_values(minimality: Minimality) -> Iterator[tuple[list[int], list[dict[str
     """Of each group the persons, the probability of each value for each of them, and how it was found."""
     categories = minimality.table.sensitive["disease"].categories.to_list()
     for _, types, posterior in minimality.posteriors():
-        chances = posterior.of_type @ types.has["disease"]
+        chances = (posterior.of_type @ types.has["disease"])[posterior.cell_of_person]
         names = [categories[code] for code in types.codes["disease"]]
         told = [{name: chance for name, chance in zip(names, line, strict=True) if chance > 1e-12} for line in chances]
         yield posterior.persons.tolist(), told, posterior.how

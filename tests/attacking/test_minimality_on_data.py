@@ -53,7 +53,7 @@ def test_on_informs_the_values_that_persons_have_are_never_excluded() -> None:
     small = small[sizes[small] <= 40][:20]
     assert len(small) > 5
     for _, types, posterior in known.posteriors(small):
-        own = posterior.of_type[np.arange(len(posterior.persons)), types.type_of_person]
+        own = posterior.of_type[posterior.cell_of_person, types.type_of_person]
         assert posterior.of_type.sum(axis=1) == pytest.approx(1)
         if posterior.how == "counted":
             assert own.min() > 0

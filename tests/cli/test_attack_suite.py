@@ -116,3 +116,22 @@ def test_similar_values_by_a_hierarchy(shoal: Shoal, out: str) -> None:
     assert answer["attacks"][0]["attack"] == "similarity"
     assert answer["attacks"][0]["success"] >= answer["attacks"][0]["blind"] - 0.3
     assert answer["elimination"] == []
+
+
+def test_a_release_without_person_ids_is_verified_attacked_and_not_added_to(shoal: Shoal) -> None:
+    made = shoal("protect", "clinics.csv", *COLUMNS, *RISK, "--person-ids", "none", "-o", "unlinked")
+    assert made.code == 0, made.err
+    assert "name" not in Path("unlinked/release.csv").read_text().splitlines()[0]
+    verified = shoal("verify", "unlinked", "--json")
+    assert verified.code == 0
+    assert verified.json["verdict"]["models"][0]["checked_from"] == "steward"
+    assert shoal("report", "unlinked").code == 0
+    found = shoal("attack", "unlinked", "--original", "clinics.csv", "--json").json["attacks"]
+    names = {result["name"] for result in found}
+    assert "linkage, one record, record" in names
+    assert not any("number" in name or "person" in name.split(", ")[-1] for name in names if name.startswith("linkage"))
+    refused = shoal("apply", "unlinked", "clinics.csv", "--all-new", "-o", "later")
+    assert refused.code == 2
+    assert "belong to one person" in refused.err
+    Path("unlinked/steward/linked.parquet").unlink()
+    assert shoal("verify", "unlinked").code == 3

@@ -305,7 +305,8 @@ def _results(setting: Setting, chances: _Chances, n_unfitting: int) -> Iterator[
 def _is_sure(setting: Setting) -> bool:
     """Whether what is published shows that a person's records stand together, in true ranges."""
     all_there = len(setting.frame) == setting.known_original.n_records or bool(setting.tables)
-    return setting.mask != "mean" and all_there and (setting.shows_persons and setting.released.keeps_together)
+    together = setting.schema.person is None or (setting.shows_persons and setting.released.keeps_together)
+    return setting.mask != "mean" and all_there and together
 
 
 def commonest(setting: Setting, name: str) -> float:

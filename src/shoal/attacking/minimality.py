@@ -56,13 +56,19 @@ NOTABLE = 0.1
 
 
 class Posterior(NamedTuple):
-    """What is known of the persons of one group once it is known that no cut was made."""
+    """What is known of the persons of one group once it is known that no cut was made.
+
+    Persons of one cell cannot be told apart: they have as many records, and are on the same side of every cut.
+    """
 
     persons: IntArray
+    cell_of_person: IntArray
     of_type: FloatArray
-    """(persons, types): the probability that a person has the values of each type."""
+    """(cells, types): the probability that a person of the cell has the values of each type."""
     error: FloatArray
-    """(persons, types): its standard error; 0 where all ways were counted."""
+    """(cells, types): its standard error; 0 where all ways were counted."""
+    before: FloatArray
+    """(cells, types): the probability where nothing is known of cuts."""
     how: str
     """"free" (no cut failed by values), "counted", "drawn", "walked", or "unsettled": too few draws fit to tell, and
     the probabilities are those without knowledge of cuts."""
@@ -75,9 +81,9 @@ class _Types:
     type_of_person: IntArray
     class_of_person: IntArray
     """Persons with the same number of records; types are dealt out inside a class."""
-    has: Mapping[str, FloatArray]
-    """For each attribute (types, values of the group): 1 where the type has the value."""
-    records: Mapping[str, FloatArray]
+    has: Mapping[str, Any]
+    """For each attribute (types, values of the group), sparse: 1 where the type has the value."""
+    records: Mapping[str, Any]
     codes: Mapping[str, IntArray]
     """For each attribute the codes of the group's values."""
 
@@ -145,6 +151,8 @@ class Minimality:
         return np.unique(stopped_at(self.table, self.method, self.models, self.grouping).group)
 
     def _types(self, persons: IntArray) -> _Types:
+        from scipy.sparse import csr_array  # here, since scipy is slow to import
+
         held: list[list[tuple[int, ...]]] = [[] for _ in persons]
         lists = {}
         for name, column in self.table.sensitive.items():
@@ -161,10 +169,13 @@ class Minimality:
         for name, (start, value, records) in lists.items():
             of_types = [slice(int(start[person]), int(start[person + 1])) for person in one_of_type.tolist()]
             codes[name] = np.unique(np.concatenate([value[at] for at in of_types]))
-            counted[name] = np.zeros((len(numbers), len(codes[name])))
-            for number, at in enumerate(of_types):
-                counted[name][number, np.searchsorted(codes[name], value[at])] = records[at]
-            has[name] = (counted[name] > 0).astype(np.float64)
+            lengths = [at.stop - at.start for at in of_types]
+            place = np.searchsorted(codes[name], np.concatenate([value[at] for at in of_types]))
+            entries = np.concatenate([records[at] for at in of_types]).astype(np.float64)
+            shape = (len(numbers), len(codes[name]))
+            start_of_type = np.concatenate([[0], np.cumsum(lengths)])
+            counted[name] = csr_array((entries, place, start_of_type), shape=shape)
+            has[name] = csr_array((np.ones(len(entries)), place, start_of_type), shape=shape)
         _, classes = np.unique(self.table.records_of_person[persons], return_inverse=True)
         return _Types(type_of_person, classes.ravel(), has, counted, codes)
 
@@ -193,7 +204,7 @@ class Minimality:
     def _records(self, types: _Types) -> IntArray:
         """How many records a person of each type has."""
         first = next(iter(types.records.values()))
-        return first.sum(axis=1).astype(np.int64)
+        return np.asarray(first.sum(axis=1)).ravel().astype(np.int64)
 
     def _spread(self, types: _Types, on_side: BoolArray, records: IntArray) -> tuple[IntArray, ...]:
         """Persons, records, their squares and the most of a person on one side of each cut, and sums of c log c."""
@@ -206,8 +217,8 @@ class Minimality:
         """The counts of sides as models need them, from how many persons of each type they have."""
         values = {}
         for name, column in self.table.sensitive.items():
-            persons, records = (  # whole numbers as floats, which are multiplied much faster
-                (on_side @ part[name]).astype(np.int64) for part in (types.has, types.records)
+            persons, records = (
+                np.asarray(on_side @ part[name]).astype(np.int64) for part in (types.has, types.records)
             )
             side, at = np.nonzero(persons)
             start = np.concatenate([[0], np.cumsum(np.bincount(side, minlength=len(on_side)))])
@@ -248,29 +259,33 @@ def _posterior(
     rng: np.random.Generator,
 ) -> Posterior:
     """The probability of each type for each person: among all ways, or where cuts failed among those that fit."""
-    nothing = np.zeros((len(persons), types.n_types))
-    if not is_left.shape[1]:
-        return Posterior(persons, before_cuts(types), nothing, "free")
     cell_of_person, cells = _cells(types, is_left)
+    before = _before_cuts(types)[cells.class_of_cell]
+
+    def known(share: FloatArray, error: FloatArray, how: str) -> Posterior:
+        return Posterior(persons, cell_of_person, share, error, before, how)
+
+    nothing = np.zeros_like(before)
+    if not is_left.shape[1]:
+        return known(before, nothing, "free")
     ways = _all_ways(types, cell_of_person, cells)
     if ways is not None:
-        return Posterior(persons, _counted(ways, cells, fits)[cell_of_person], nothing, "counted")
+        return known(_counted(ways, cells, fits), nothing, "counted")
     found, kept, n_fit = _drawn(types, cell_of_person, fits, cells, rng)
     if n_fit >= LEAST:
-        share = (found / n_fit / cells.size[:, None])[cell_of_person]
-        return Posterior(persons, share, np.sqrt(share * (1 - share) / n_fit), "drawn")
+        share = found / n_fit / cells.size[:, None]
+        return known(share, np.sqrt(share * (1 - share) / n_fit), "drawn")
     if n_fit >= FEWEST_CHAINS:
-        share, error = _walked(types, cell_of_person, fits, cells, np.stack(kept), rng)
-        return Posterior(persons, share[cell_of_person], error[cell_of_person], "walked")
-    return Posterior(persons, before_cuts(types), nothing, "unsettled")
+        return known(*_walked(types, cell_of_person, fits, cells, np.stack(kept), rng), "walked")
+    return known(before, nothing, "unsettled")
 
 
-def before_cuts(types: _Types) -> FloatArray:
-    """The probability of each type for each person where nothing is known of cuts: its share of their class."""
+def _before_cuts(types: _Types) -> FloatArray:
+    """The share of each type in each class: its probability where nothing is known of cuts."""
     n_classes = int(types.class_of_person.max()) + 1
     counts = np.zeros((n_classes, types.n_types))
     np.add.at(counts, (types.class_of_person, types.type_of_person), 1)
-    share: FloatArray = (counts / counts.sum(axis=1, keepdims=True))[types.class_of_person]
+    share: FloatArray = counts / counts.sum(axis=1, keepdims=True)
     return share
 
 
@@ -512,22 +527,21 @@ class _Gain:
     def add(self, name: str, types: _Types, posterior: Posterior, models: Sequence[Model]) -> None:
         """Count the persons of a group."""
         has = types.has[name]
-        before = before_cuts(types) @ has
-        after = posterior.of_type @ has
-        error = np.sqrt(posterior.error**2 @ has)
-        own = types.has[name][types.type_of_person] > 0
-        self.persons += len(own)
-        self.right += _chance_of_likeliest(after, own)
-        self.right_before += _chance_of_likeliest(before, own)
+        cell, size = posterior.cell_of_person, np.bincount(posterior.cell_of_person)
+        before, after = (np.asarray(part @ has) for part in (posterior.before, posterior.of_type))
+        error = np.sqrt(np.asarray(posterior.error**2 @ has))
+        self.persons += len(cell)
+        self.right += _chance_of_likeliest(after, types, has, cell)
+        self.right_before += _chance_of_likeliest(before, types, has, cell)
         self.highest = max(self.highest, float(after.max()))
         self.highest_before = max(self.highest_before, float(before.max()))
         self.largest_error = max(self.largest_error, float(error.max()))
-        self.rises.append((after - before).max(axis=1))
-        self.surely_up += int(((after - before - SURELY * error).max(axis=1) > NOTABLE).sum())
+        self.rises.append((after - before).max(axis=1)[cell])
+        self.surely_up += int(size[(after - before - SURELY * error).max(axis=1) > NOTABLE].sum())
         promised = _promised(models, name)
         if promised is not None:
             limit = promised + SURELY * error + 1e-9
-            above = [int((each > limit).any(axis=1).sum()) for each in (before, after)]
+            above = [int(size[(each > limit).any(axis=1)].sum()) for each in (before, after)]
             self.above_promise = [n + more for n, more in zip(self.above_promise or [0, 0], above, strict=True)]
 
     def details(self) -> dict[str, Any]:
@@ -547,10 +561,11 @@ class _Gain:
         return {**told, "persons_above_promise": after, "persons_above_promise_before": before}
 
 
-def _chance_of_likeliest(probability: FloatArray, own: BoolArray) -> float:
+def _chance_of_likeliest(probability: FloatArray, types: _Types, has: Any, cell_of_person: IntArray) -> float:
     """How many persons have the value that is likeliest for them, of equally likely ones by chance."""
-    top = probability >= probability.max(axis=1, keepdims=True) - 1e-9
-    return float((top & own).sum(axis=1) @ (1 / top.sum(axis=1)))
+    top = (probability >= probability.max(axis=1, keepdims=True) - 1e-9).astype(np.float64)
+    chance = np.asarray(top @ has.T) / top.sum(axis=1, keepdims=True)  # (cells, types)
+    return float(chance[cell_of_person, types.type_of_person].sum())
 
 
 def _promised(models: Sequence[Model], name: str) -> float | None:

@@ -6,7 +6,7 @@ apostrophe before it makes it text again. Numbers are no formulas, and neither a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -46,6 +46,11 @@ def note_on_cells(frames: Iterable[pl.DataFrame]) -> list[str]:
     for frame in frames:
         for name, count in cells_that_run(frame).items():
             total[name] = total.get(name, 0) + count
+    return note_on_counts(total)
+
+
+def note_on_counts(total: Mapping[str, int]) -> list[str]:
+    """The same, where cells have been counted by column."""
     if not total:
         return []
     listed = ", ".join(f"{count:,} in '{name}'" for name, count in total.items())
