@@ -1,4 +1,4 @@
-# What you can ask for:  make demo | test | lint | bench | bench-peers | docs | screenshots | studies | mutation | dist | lock | clean
+# What you can ask for:  make demo | test | nightly | lint | bench | bench-peers | docs | reference | screenshots | studies | mutation | dist | lock | clean
 # Each makes .venv by itself (with uv where it is installed, else with pip) and needs Python 3.11 or newer.
 # Arguments for pytest go in ARGS:  make test ARGS="tests/models -k balance"
 
@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-compiled test-plain browser lint bench bench-peers docs screenshots studies mutation dist lock clean
+.PHONY: help demo test test-compiled test-plain nightly browser lint bench bench-peers docs reference screenshots studies mutation dist lock clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -43,6 +43,11 @@ browser:
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=nojit $(PYTEST) -m "not data and not slow" $(PLAIN)
 
+# The long forms of the tests of bad weather, and all that is marked nightly: hours. See docs/weather.md.
+nightly: $(READY) browser
+	SHOAL_NIGHTLY=1 SHOAL_FUZZ_CASES=$${SHOAL_FUZZ_CASES:-100000} $(PYTEST) -m nightly $(ARGS)
+	$(MAKE) --no-print-directory mutation
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -58,6 +63,10 @@ bench-peers: $(READY) $(PEERS_READY)
 docs: $(READY)
 	$(BIN)/mkdocs build --strict --clean
 
+# The pages of the docs that are made from the code: every command and flag, Python name and parameter.
+reference: $(READY)
+	$(BIN)/python -m tools.reference
+
 # Pictures of the web app for the docs, from made-up patients; all of them are in build/screenshots.
 screenshots: $(READY)
 	$(BIN)/python -m tools.screenshots
@@ -69,6 +78,8 @@ studies: $(READY)
 	$(BIN)/python -m studies.inject
 	$(BIN)/python -m studies.mrpp
 	$(BIN)/python -m studies.loss
+	$(BIN)/python -m studies.attacks
+	$(BIN)/python -m studies.minimality
 
 # Small faults put into a copy of models and measuring, to see whether a test notices (docs/mutation.md).
 mutation: $(READY)

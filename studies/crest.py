@@ -328,7 +328,7 @@ repair of hubs, and its noise. The paper's rows are copied from its Table 1; its
   printed pair (4.17 %, 1.37). Neither does so for all four pairs, so that this remains a guess.
 - **ABIM**: the paper's 1.5 to 2.8 % come from noise that moves the means of groups. Centred noise has none left but
   for decimals.
-- **ABISD and ABICO**: the paper's noise inflates the covariance ([errata](../papers/errata.md) and
+- **ABISD and ABICO**: the paper's noise inflates the covariance ([errata](../papers/crest-errata.md) and
   [perturb](../masks/perturb.md)), against its Theorem 2. Centred noise brings both down: at 5 % to a half
   or less, at 1 % by a fifth to a third.
 - **Hubs**: parting groups that a hub keeps large gives more groups at the same m and a lower X².

@@ -22,9 +22,10 @@ LAYOUT = [
     {"cli", "web", "__main__"},
     {"demo"},
     {"shoal"},  # the public names, in __init__.py
-    {"tuning", "applying", "relating"},
+    {"tuning", "applying", "relating", "streaming"},
     {"pipeline"},
     {"spark"},
+    {"remembering"},
     {"publishing"},
     {"reporting"},
     {"attacking"},

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.docs.transcripts import is_transcript
+
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *PROJECT.glob("*.md")])
@@ -88,7 +90,8 @@ def run_snippet(snippet: Snippet, page: Path, names: dict[str, object]) -> None:
     assert not failures, "".join(failures)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets_of(page)], ids=shown)
+# Pages that show what commands answer are run as a whole, in test_transcripts.py.
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets_of(page) and not is_transcript(page)], ids=shown)
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}

@@ -59,6 +59,8 @@ policy = click.option(
 
 columns = _together(
     click.option("--person", metavar="C", help="The column that names the person. Without it each record is a person."),
+    click.option("--person-ids", type=click.Choice(["pseudonyms", "none"]), help="Publish a random pseudonym a person "
+                 "(default), or none: nobody sees which records belong to one person."),
     _columns("--quasi", "What an adversary may know of a person: age, sex, ZIP. A kind may follow a colon: age:number, "
                         "sex:nominal, level:ordered, born:date."),
     _columns("--sensitive", "What nobody may learn of a person: disease, income."),
@@ -174,5 +176,6 @@ making = _together(
                  "where the models cannot be met otherwise."),
     click.option("--seed", type=int, metavar="N", help="Governs ties and noise; pseudonyms and record order are always "
                  "secret."),
-    click.option("--engine", default="local", show_default=True, metavar="NAME", help="Where the work is done."),
+    click.option("--engine", default="auto", show_default=True, metavar="NAME", help="How the table is held: memory "
+                 "(all of it), stream (in portions, for files larger than memory), or auto (as memory allows)."),
 )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import CannotSatisfyError, SchemaError
+from shoal.grouping.person_space import whole_counts
 from shoal.kernels.counting import spread_of_person_parts
 from shoal.mining.rules import persons_satisfying
 from shoal.models.contract import Model, worst_of
@@ -42,8 +43,7 @@ def counts_of_whole(table: Table, models: Sequence[Model]) -> GroupCounts:
 
 def _summaries(table: Table, column: CategoryColumn) -> ValueCounts:
     _, value, _ = table.values_of_persons(column)
-    persons = np.bincount(value, minlength=column.n_codes).astype(np.int64)
-    records = np.bincount(column.codes, minlength=column.n_codes).astype(np.int64)
+    records, persons = whole_counts(table, column)
     summaries = {
         "most_persons_of_value": persons.max(keepdims=True),
         "most_records_of_value": records.max(keepdims=True),
@@ -92,14 +92,17 @@ def _unfit(column: CategoryColumn, model: Model, *, may_cap: bool) -> list[str]:
     return []
 
 
-def refuse_impossible(table: Table, models: Sequence[Model]) -> None:
-    """Refuse a table that breaks a model as a whole; say which, and what could be met."""
+def refuse_impossible(table: Table, models: Sequence[Model], counts: GroupCounts | None = None) -> None:
+    """Refuse a table that breaks a model as a whole; say which, and what could be met.
+
+    `counts` are those of the whole table, where they are known already.
+    """
     if table.n_persons == 1:
         raise CannotSatisfyError(
             f"The table has {table.n_records:,} records of one person only. One person cannot be hidden among others: "
             "their risk is 1 whatever is masked."
         )
-    counts = counts_of_whole(table, models)
+    counts = counts if counts is not None else counts_of_whole(table, models)
     impossible = [_explain(model, counts, table) for model in models if not model.holds(counts).all()]
     if impossible:
         raise CannotSatisfyError("\n".join(impossible))

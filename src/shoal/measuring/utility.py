@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -68,15 +69,23 @@ def _utility_of(table: Table, grouping: Grouping) -> Utility:
     for name, column in table.quasi.items():
         loss = _loss(column, records, weight_of_record)
         errors[name] = loss.error
-        covered.append(_covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered)
+        covered.append(covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered)
         inside += loss.inside
         total += loss.total
+    return utility_of_losses(errors, covered, inside, total, records)
+
+
+def utility_of_losses(
+    errors: dict[str, float], covered: Sequence[float], inside: float, total: float, records: GroupedRecords
+) -> Utility:
+    """The utility from what quasi-identifiers lose: their errors, what is covered, and squares inside and in all."""
     sizes = records.n_records
+    n_records = int(sizes.sum())
     return Utility(
         ane=float(np.mean(list(errors.values()))),
         ane_of_column=errors,
-        discernability=float((sizes.astype(np.float64) ** 2).sum() / table.n_records),
-        average_group_size=float(table.n_records / grouping.n_groups),
+        discernability=float((sizes.astype(np.float64) ** 2).sum() / n_records),
+        average_group_size=float(n_records / records.n_groups),
         granularity=1.0 - float(np.mean(covered)),
         within_variance=inside / total if total else 0.0,
     )
@@ -103,33 +112,62 @@ def _number_loss(column: NumberColumn, records: GroupedRecords, weight_of_record
     error, inside, total = distances.errors_of_persons(
         units, records.group_of_record, records.n_groups, weight_of_record, span
     )
+    return _Loss(error, covered_by_ranges(column, records), inside, total)
+
+
+def covered_by_ranges(column: NumberColumn, records: GroupedRecords) -> float:
+    """The mean over records of the share of a number's extent that the range of their group covers."""
+    low, high = column.extent
     lowest, highest, n_missing = records.extremes(column)
-    width = (highest - lowest) / span
+    width = (highest - lowest) / float(max(high - low, 1))
     width[(n_missing > 0) & (n_missing < records.n_records)] = 1.0
-    covered = float((width * records.n_records).sum() / len(weight_of_record))
-    return _Loss(error, covered, inside, total)
+    return float((width * records.n_records).sum() / int(records.n_records.sum()))
 
 
 def _nominal_loss(column: CategoryColumn, records: GroupedRecords, weight_of_record: NDArray[np.float64]) -> _Loss:
-    start, codes, counts = records.categories(column)
-    group = np.repeat(np.arange(records.n_groups), np.diff(start))
-    differs = 1.0 - counts / records.n_records[group]
+    start, codes, differs = differing_categories(column, records)
     error = distances.differences_of_persons(
         column.codes, records.group_of_record, start, codes, differs, weight_of_record
     )
+    in_table = np.bincount(column.codes, minlength=column.n_codes)
+    return _Loss(error, covered_by_sets(column, records), *squares_of_categories(column, records, in_table))
+
+
+def differing_categories(
+    column: CategoryColumn, records: GroupedRecords
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """The categories of each group, and the share of its records that have another: starts, codes, shares."""
+    start, codes, counts = records.categories(column)
+    return start, codes, 1.0 - counts / records.n_records[np.repeat(np.arange(records.n_groups), np.diff(start))]
+
+
+def squares_of_categories(
+    column: CategoryColumn, records: GroupedRecords, records_of_code: NDArray[np.int64]
+) -> tuple[float, float]:
+    """The sums of squares of a nominal column inside groups and in all."""
+    start, _, counts = records.categories(column)
+    group = np.repeat(np.arange(records.n_groups), np.diff(start))
     squared = np.bincount(group, weights=counts.astype(np.float64) ** 2, minlength=records.n_groups)
-    in_table = np.bincount(column.codes, minlength=column.n_codes).astype(np.float64)
+    n_records = int(records_of_code.sum())
     inside = 0.5 * float((records.n_records - squared / records.n_records).sum())
-    total = 0.5 * float(len(column.codes) - (in_table**2).sum() / len(column.codes))
-    return _Loss(error, _covered_categories(column, start, records), inside, total)
+    return inside, 0.5 * float(n_records - (records_of_code.astype(np.float64) ** 2).sum() / n_records)
 
 
-def _covered_by_nodes(column: QuasiColumn, records: GroupedRecords) -> float:
-    share = levels_of(column).share_of_groups(records.group_of_record, records.n_groups)
-    return float((share * records.n_records).sum() / len(records.group_of_record))
+def covered_by_nodes(column: QuasiColumn, records: GroupedRecords) -> float:
+    """The mean over records of the share of the values that the node above their group covers."""
+    levels = levels_of(column)
+    if isinstance(column, CategoryColumn):
+        start, codes, _ = records.categories(column)
+        group = np.repeat(np.arange(records.n_groups, dtype=np.int32), np.diff(start))
+        levels, group_of_record = replace(levels, code_of_record=codes.astype(np.int32)), group
+    else:
+        group_of_record = records.group_of_record
+    share = levels.share_of_groups(group_of_record, records.n_groups)
+    return float((share * records.n_records).sum() / int(records.n_records.sum()))
 
 
-def _covered_categories(column: CategoryColumn, start: NDArray[np.int64], records: GroupedRecords) -> float:
-    others = max(column.n_codes - 1, 1)
-    width = (np.diff(start) - 1) / others
-    return float((width * records.n_records).sum() / len(column.codes))
+def covered_by_sets(column: CategoryColumn, records: GroupedRecords) -> float:
+    """The mean over records of the share of the categories that the set of their group covers."""
+    start, _, _ = records.categories(column)
+    width = (np.diff(start) - 1) / max(column.n_codes - 1, 1)
+    return float((width * records.n_records).sum() / int(records.n_records.sum()))

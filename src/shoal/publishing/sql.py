@@ -29,6 +29,9 @@ LONGEST_NAME = 63
 
 RECORDS_A_BATCH = 1 << 16
 
+BESIDE_A_FILE = (".wal", "-journal", "-wal", "-shm")
+"""How files end that DuckDB and SQLite put beside a database while they write."""
+
 
 def write_database(tables: Mapping[str, pl.DataFrame], text: str, *, overwrite: bool) -> list[str]:
     """Write tables to a database in one transaction; gives what to tell of them, without host, user and password.
@@ -60,7 +63,8 @@ def write_database(tables: Mapping[str, pl.DataFrame], text: str, *, overwrite: 
                 store.replace(name, frame, overwrite=overwrite)
     except BaseException:
         if is_new and address.path is not None:
-            address.path.unlink(missing_ok=True)
+            for ending in ("", *BESIDE_A_FILE):
+                address.path.with_name(address.path.name + ending).unlink(missing_ok=True)
         raise
     return [f"table '{name}' of {address.shown}" for name in tables]
 

@@ -1,0 +1,156 @@
+"""The reference says all that the code has: no flag, parameter, key or measure is left out, and none has gone."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import shoal
+from shoal.cli.main import cli
+from shoal.demo.clinics import clinics
+from shoal.grouping import METHODS
+from shoal.masking import MASKS
+from shoal.measuring.risk import Risk
+from shoal.measuring.utility import Utility
+from shoal.models import MODELS
+from shoal.policy.load import _File
+from tools.reference import FOLDER, PAGES
+
+DOCS = FOLDER.parent
+
+HEADINGS = {
+    "models": ["Definition", "Example", "When to use it", "What it does not protect from", "Parameters"],
+    "methods": ["How it works", "Options", "When to use it", "What it does not protect from"],
+    "masks": ["When to use it", "What it does not protect from"],
+}
+"""What a reader finds on every page of a kind; methods and masks show an example too."""
+
+
+def code_on(page: str) -> set[str]:
+    """Words in code on a page, each by itself: of `a`, `b.c=1` and a block a, b and c."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    code = " ".join(re.findall(r"`([^`\n]+)`", text) + re.findall(r"^```[^\n]*\n(.*?)^```$", text, flags=re.M | re.S))
+    return set(re.findall(r"[A-Za-z_][\w-]*", code)) | set(re.findall(r"--?[a-z][a-z-]*", code))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_that_is_made_from_the_code_is_up_to_date(name: str) -> None:
+    made = PAGES[name]()
+    assert (FOLDER / name).read_text(encoding="utf-8") == made, f"docs/reference/{name} is stale: run `make reference`"
+
+
+def test_the_pages_made_from_the_code_have_every_name() -> None:
+    python = (FOLDER / "python.md").read_text(encoding="utf-8")
+    assert [name for name in shoal.__all__ if f"`{name}`" not in python and f"### {name}\n" not in python] == []
+    parameters = (FOLDER / "parameters.md").read_text(encoding="utf-8")
+    assert [name for name in (*MODELS, *METHODS, *MASKS) if f"### {name}\n" not in parameters] == []
+    assert re.findall(r"0x[0-9a-f]{6,}|<function|<class|<factory>", python + parameters) == []  # else it never settles
+
+
+# --- models, methods, masks ----------------------------------------------------------------------------------------
+
+
+def choices() -> Iterator[Any]:
+    for folder, registry in (("models", MODELS), ("methods", METHODS), ("masks", MASKS)):
+        for name, thing in registry.items():
+            yield pytest.param(folder, name, thing, id=f"{folder}/{name}")
+
+
+@pytest.mark.parametrize(("folder", "name", "thing"), list(choices()))
+def test_a_page_has_what_a_reader_looks_for(folder: str, name: str, thing: type) -> None:
+    text = (DOCS / folder / f"{name}.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    assert [heading for heading in HEADINGS[folder] if heading not in headings] == []
+    assert "```python" in text, "it shows no example that runs"
+
+
+@pytest.mark.parametrize(("folder", "name", "thing"), list(choices()))
+def test_a_page_names_every_parameter(folder: str, name: str, thing: type) -> None:
+    parameters = set(inspect.signature(thing).parameters)
+    assert parameters - code_on(f"{folder}/{name}.md") == set()
+
+
+# --- command line --------------------------------------------------------------------------------------------------
+
+
+def flags_of_every_command() -> dict[str, set[str]]:
+    context = click.Context(cli, info_name="shoal", help_option_names=["-h", "--help"])
+    found: dict[str, set[str]] = {}
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        options = [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
+        found[name] = {flag for option in options for flag in [*option.opts, *option.secondary_opts]}
+    return found
+
+
+def test_the_page_of_the_command_line_has_every_command_and_flag_and_no_other() -> None:
+    flags = flags_of_every_command()
+    text = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    assert [name for name in flags if f"## shoal {name}\n" not in text] == []
+    known = set().union(*flags.values()) | {"-h", "--help", "--version"}
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+    assert {flag for flag in known if flag.startswith("--")} - told == set()
+    assert told - known == set()
+
+
+# --- keys ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_the_policy_has_every_key() -> None:
+    def keys(model: Any) -> Iterator[str]:
+        for name, field in model.model_fields.items():
+            yield field.alias or name
+            for inner in re.findall(r"\w+Choices", str(field.annotation)):
+                if hasattr(policy, inner):
+                    yield from keys(getattr(policy, inner))
+
+    from shoal.policy import policy
+
+    text = (DOCS / "policy.md").read_text(encoding="utf-8")
+    in_headings = re.findall(r"[\w-]+", " ".join(re.findall(r"^## (.+)$", text, flags=re.MULTILINE)))
+    told = {word.replace("-", "_") for word in {*code_on("policy.md"), *in_headings}}
+    wanted = {key.replace("-", "_") for key in keys(_File)}
+    assert {"person", "max_suppressed", "delimiter", "strike"} <= wanted  # keys inside of keys were found
+    assert wanted - told == set()
+
+
+def test_the_page_of_measures_has_every_risk_and_loss() -> None:
+    fields = {field.name for kind in (Risk, Utility) for field in dataclasses.fields(kind)}
+    assert fields - code_on("measures.md") == set()
+
+
+ROLES = ["--person", "name", "--quasi", "age,gender,zip", "--sensitive", "disease", "--drop", "admission"]
+ASKED = ["--g-balance", "0.5", "--h-affiliation", "0.5"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["profile", "clinics.csv"],
+        ["assess", "clinics.csv", *ROLES],
+        ["mine", "clinics.csv", *ROLES],
+        ["verify", "out"],
+        ["attack", "out"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_page_of_json_has_every_key(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame(clinics()).write_csv("clinics.csv")
+    runner = CliRunner()
+    made = runner.invoke(cli, ["protect", "clinics.csv", *ROLES, *ASKED, "--queries", "5", "-o", "out", "--json"])
+    answer = runner.invoke(cli, [*command, "--json"])
+    assert (made.exit_code, answer.exit_code) == (0, 0), made.output + answer.output
+    keys = {*json.loads(made.stdout), *json.loads(answer.stdout)}
+    assert keys - code_on("json.md") == set()
