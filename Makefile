@@ -90,7 +90,7 @@ studies: $(READY)
 
 # Small faults put into a copy of models and measuring, to see whether a test notices (docs/mutation.md).
 mutation: $(READY)
-	nice -n 19 $(BIN)/python -m tools.mutate --sample 300 --seed 1 --least 0.9 $(ARGS)
+	nice -n 19 $(BIN)/python -m tools.mutate --sample 300 --seed 1 $(MUTATE)
 
 # Wheel, source archive and parts list, in dist. Fetches nothing.
 dist: $(READY)

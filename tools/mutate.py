@@ -441,15 +441,16 @@ def _test_files(place: Path) -> list[Path]:
 
 
 def choose_tests(mutant: Mutant, watched: dict[str, Any]) -> list[str]:
-    """The tests that run the changed line, quick ones first; all that run the file where importing it is changed."""
+    """The tests that run the changed line, quick ones first; more where importing the file is changed."""
     own = f"{mutant.path}:{mutant.statement}"
-    chosen = [
-        name
-        for name, entry in watched.items()
-        if (
-            own in entry["lines"] if mutant.function else any(at.startswith(f"{mutant.path}:") for at in entry["lines"])
-        )
-    ]
+
+    def may_notice(lines: list[str]) -> bool:
+        if mutant.function:
+            return own in lines
+        # A test that runs no statement of ours may still look at what importing gives, such as an attribute of a class.
+        return not lines or any(line.startswith(f"{mutant.path}:") for line in lines)
+
+    chosen = [name for name, entry in watched.items() if may_notice(entry["lines"])]
     return sorted(chosen, key=lambda name: watched[name]["seconds"])
 
 

@@ -88,3 +88,7 @@ def test_squares_beyond_64_bits_are_whole() -> None:
 
 def test_shares_are_floats() -> None:
     assert share(np.array([1, 3]), np.array([4, 4])).tolist() == [0.25, 0.75]
+
+
+def test_a_choice_is_given_back() -> None:
+    assert as_choice("b", name="letter", choices=("a", "b")) == "b"

@@ -188,9 +188,10 @@ def test_only_tests_that_run_the_statement_are_taken_quick_ones_first() -> None:
         "quick": {"seconds": 1.0, "lines": ["a.py:3", "b.py:9"]},
         "other": {"seconds": 0.1, "lines": ["b.py:3"]},
         "near": {"seconds": 0.1, "lines": ["a.py:7"]},
+        "looks": {"seconds": 0.2, "lines": []},
     }
     assert choose_tests(inside, watched) == ["quick", "slow"]
-    assert choose_tests(outside, watched) == ["near", "quick", "slow"]
+    assert choose_tests(outside, watched) == ["near", "looks", "quick", "slow"]
 
 
 def test_the_score_counts_hanging_as_noticed(capsys: pytest.CaptureFixture[str]) -> None:
