@@ -19,7 +19,6 @@ RUN_AS_A_WHOLE = {
     "docs/background-knowledge.md",
     "docs/how-to/hierarchies.md",
     "docs/how-to/read-files.md",
-    "docs/how-to/use-in-a-pipeline.md",
     "docs/policy.md",
     "docs/report.md",
 }
