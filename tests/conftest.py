@@ -17,6 +17,16 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shoal"))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long forms of quick tests out unless they are asked for."""
+    if "nightly" in (config.option.markexpr or ""):
+        return
+    long = [item for item in items if item.get_closest_marker("nightly") is not None]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item.get_closest_marker("nightly") is None]
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """In CI a skipped test is a failed one, unless it needs the real tables, which are not part of the project."""

@@ -35,6 +35,7 @@ SECTIONS = {
     "shoal.models": "Models",
     "shoal.mining": "Background knowledge",
     "shoal.reading": "Read files",
+    "shoal.remembering": "Remember releases",
     "shoal.tuning": "Tune and compare",
     "shoal.errors": "Errors and warnings",
 }

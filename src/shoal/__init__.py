@@ -36,19 +36,21 @@ if TYPE_CHECKING:
         RecordRisk,
         TCloseness,
     )
-    from shoal.pipeline import assess, attack, attack_background, protect, verify
+    from shoal.pipeline import assess, attack, attack_background, attack_suite, protect, verify
     from shoal.reading import CsvOptions, Join, read_files
+    from shoal.remembering import Ledger
     from shoal.table.hierarchy import Hierarchy
     from shoal.table.schema import Date, Nominal, Number, Ordered, Schema
     from shoal.tuning import Target, compare, tune
 
 _HOME = {
-    **dict.fromkeys(("assess", "attack", "attack_background", "protect", "verify"), "shoal.pipeline"),
+    **dict.fromkeys(("assess", "attack", "attack_background", "attack_suite", "protect", "verify"), "shoal.pipeline"),
     **dict.fromkeys(("Schema", "Number", "Nominal", "Ordered", "Date"), "shoal.table.schema"),
     "Hierarchy": "shoal.table.hierarchy",
     "mine": "shoal.mining.mine",
     "Knowledge": "shoal.mining.knowledge",
     **dict.fromkeys(("Item", "Rule", "Rules"), "shoal.mining.rules"),
+    "Ledger": "shoal.remembering",
     **dict.fromkeys(("Target", "compare", "tune"), "shoal.tuning"),
     **dict.fromkeys(("read_files", "CsvOptions", "Join"), "shoal.reading"),
     **dict.fromkeys(
@@ -82,6 +84,7 @@ __all__ = [
     "KAnonymity",
     "Knowledge",
     "LDiversity",
+    "Ledger",
     "MatchingDiversity",
     "Nominal",
     "Number",
@@ -103,6 +106,7 @@ __all__ = [
     "assess",
     "attack",
     "attack_background",
+    "attack_suite",
     "compare",
     "mine",
     "protect",

@@ -33,6 +33,10 @@ class PolicyError(ShoalError):
     """A policy file has faults; all of them are listed in one message."""
 
 
+class NotEnoughMemoryError(ShoalError):
+    """The table does not fit the memory there is; found before it was read."""
+
+
 class OutputError(ShoalError):
     """The release cannot be written where it was asked to go; nothing was written."""
 

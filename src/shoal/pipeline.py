@@ -6,7 +6,7 @@ import secrets
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,9 @@ import polars as pl
 from shoal.attacking.background import BackgroundResult
 from shoal.attacking.background import attack_background as attack_on_background
 from shoal.attacking.elimination import EliminationResult, attack_elimination
+from shoal.attacking.setting import MOST_TARGETS, Setting
+from shoal.attacking.suite import SuiteResult, run_attacks
+from shoal.attacking.whose import whose_by_ids, whose_by_map, whose_by_order
 from shoal.errors import InputError, ParameterError, PrivacyNotMetError, SchemaError, ShoalWarning, did_you_mean
 from shoal.grouping import METHODS, Method
 from shoal.grouping.budget import within_budget
@@ -37,12 +40,15 @@ from shoal.mining.knowledge import Knowledge
 from shoal.mining.rules import Rules
 from shoal.models.contract import Model
 from shoal.models.counts import JOINT
+from shoal.models.exact import IntArray
 from shoal.models.verdict import Verdict
 from shoal.progress import Progress, silent
+from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Assessment, Release
 from shoal.table.apart import GROUP, observe_linked, publishes_apart
 from shoal.table.columns import LineOf
 from shoal.table.frames import to_polars
+from shoal.table.hierarchy import Hierarchy
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
 from shoal.table.table import Table, refuse_missing_persons, refuse_unpublishable
@@ -64,7 +70,7 @@ def assess(
     With models, the verdict says which of them the table meets already. Nothing is refused for failing a model.
     """
     started = time.perf_counter()
-    _check(schema, models)
+    check_asked(schema, models)
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = face(table, models, knowledge, is_linked=True)
     known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
@@ -87,6 +93,7 @@ def protect(
     queries: int = 0,
     query_kinds: Sequence[str] = ("count",),
     associations: int = 0,
+    attacks: int = 0,
     max_linkage: float | None = None,
     knowledge: Knowledge | None = None,
     line_of: LineOf | None = None,
@@ -114,6 +121,8 @@ def protect(
         Of "count", "sum", "average", "min" and "max"; the last four ask for numeric attributes.
     associations
         Mine association rules of up to this many quasi-identifiers, for `release.association_error`.
+    attacks
+        Attack the release with the original at hand, on at most so many persons, for `release.attacked`; 0 leaves it.
     max_linkage
         For the mask perturb: the largest share of persons whose masked numbers may be closest or second closest to
         their own original ones. Nothing is released where more are.
@@ -134,12 +143,14 @@ def protect(
     """
     started = time.perf_counter()
     chosen_method, chosen_mask = choose(method, mask, options)
-    _check(schema, models)
-    _refuse_visible(chosen_mask, models)
+    check_asked(schema, models)
+    refuse_visible(chosen_mask, models)
     _refuse_max_linkage(max_linkage, chosen_mask)
     kinds_asked = checked_kinds(query_kinds)
     if isinstance(associations, bool) or not isinstance(associations, int) or associations < 0:
         raise ParameterError("associations must be a whole number: how many quasi-identifiers a rule may combine.")
+    if isinstance(attacks, bool) or not isinstance(attacks, int) or attacks < 0:
+        raise ParameterError("attacks must be a whole number: how many persons are attacked at the most.")
     if not models:
         raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
     seed = checked_seed(seed)
@@ -186,13 +197,15 @@ def protect(
         max_records=max_records,
         seed=seed,
         seconds=time.perf_counter() - started,
-        notes=(*_notes(table), *grouping.notes),
+        notes=(*_notes(table), *grouping.notes, *note_on_cells([published.frame, *published.tables.values()])),
         linkage=linkage,
         max_linkage=max_linkage,
         knowledge=knowledge,
     )
     if queries:
         release = _answer(release, queries, kinds_asked)
+    if attacks:
+        release = replace(release, attacked=release.attack(targets=attacks, seed=release.seed % 2**63))
     if not associations:
         return release
     return replace(release, association_error=association_error_of(release, mining=Mining(max_len=associations)))
@@ -233,7 +246,7 @@ def attack(
     exclude
         How many values the adversary can exclude at the most.
     """
-    _check(schema, [])
+    check_asked(schema, [])
     if not schema.sensitive:
         raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
     records, _ = to_polars(frame)
@@ -243,6 +256,11 @@ def attack(
         raise SchemaError(
             "The release publishes attributes apart: what the steward keeps (steward/linked.parquet) is needed to tell "
             "who would be exposed."
+        )
+    elif schema.person is not None and schema.person not in records.columns:
+        raise SchemaError(
+            "The release does not show which records belong to one person: what the steward keeps "
+            "(steward/linked.parquet) is needed to tell who would be exposed."
         )
     else:
         seen = Observation.of_frame(records, schema)
@@ -283,7 +301,7 @@ def attack_background(
     SchemaError
         Where the tables do not show whom the rules are about.
     """
-    _check(schema, [])
+    check_asked(schema, [])
     if not schema.sensitive:
         raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
     records, _ = to_polars(frame)
@@ -296,6 +314,113 @@ def attack_background(
         excluded=None if excluded is None else to_polars(excluded)[0],
     )
     return [attack_on_background(counts, column, l) for column in schema.sensitive]
+
+
+def attack_suite(
+    frame: Any,
+    schema: Schema,
+    original: Any = None,
+    *,
+    attacks: Sequence[str] | None = None,
+    mask: str = "range",
+    tables: Mapping[str, Any] | None = None,
+    whose: Any = None,
+    targets: int = MOST_TARGETS,
+    known_values: Sequence[int] = (1, 2, 3, 4),
+    similar: Mapping[str, Hierarchy] | None = None,
+    seed: int = 0,
+    method: str | Method | None = None,
+    method_options: Mapping[str, Any] | None = None,
+    models: Sequence[Model] = (),
+    other: OtherRelease | None = None,
+) -> SuiteResult:
+    """Try every attack that applies to a published table, each with an interval and beside blind guessing.
+
+    Parameters
+    ----------
+    frame, tables
+        As in `verify`; of any origin, such as a table that was made k-anonymous by rows.
+    schema
+        The roles of the original's columns, with the hierarchies that the release was masked by.
+    original
+        The table as it was. Without it only attacks that need no more than the release are tried.
+    attacks
+        The names of attacks, of `shoal.attacking.suite.ATTACKS`; all unless told.
+    mask
+        How quasi-identifiers are shown: "mean" and "perturb" are taken by distance, all others by what fits.
+    whose
+        How it can be told whose a published record is, for the judge only: a frame with `person` and `pseudonym` (the
+        map that the steward may keep), "ids" where the release has the original's ids, or "order" where its records
+        are in the order of the original. Without it some results are upper bounds, and distance linkage is not tried.
+    targets, seed
+        How many persons are attacked at the most, and what governs which are drawn.
+    known_values
+        How many sensitive values of a person are known, for the attack by trajectories.
+    similar
+        Hierarchies of sensitive attributes, for the similarity attack.
+    method, method_options, models
+        How the release's groups were formed, and what was asked of them, for the minimality attack.
+    other
+        Another release about the same persons, for the attack by two releases.
+    """
+    check_asked(schema, models)
+    if isinstance(targets, bool) or not isinstance(targets, int) or targets < 1:
+        raise ParameterError("targets must be a whole number from 1 on.")
+    if not known_values or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in known_values):
+        raise ParameterError("known_values must be whole numbers from 1 on, such as [1, 2].")
+    records, _ = to_polars(frame)
+    if not len(records):
+        raise InputError("The published table has no records.")
+    table = None if original is None else Table.from_frame(original, schema)
+    setting = Setting(
+        schema=schema,
+        frame=records,
+        original=table,
+        tables={name: to_polars(each)[0] for name, each in (tables or {}).items()},
+        mask=mask,
+        origin=_whose(records, schema, table, whose),
+        most_targets=targets,
+        seed=seed,
+        similar=dict(similar or {}),
+        known_values=tuple(known_values),
+        method=None if method is None else choose(method, "range", method_options or {})[0],
+        models=tuple(models),
+        other=None if other is None else _other_setting(other, original, targets, seed),
+    )
+    return run_attacks(setting, attacks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherRelease:
+    """Another release about the same persons, for `attack_suite`: its table, the roles of its columns, its mask."""
+
+    frame: Any
+    schema: Schema
+    mask: str = "range"
+    tables: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _other_setting(other: OtherRelease, original: Any, targets: int, seed: int) -> Setting:
+    return Setting(
+        schema=other.schema,
+        frame=to_polars(other.frame)[0],
+        original=None if original is None else Table.from_frame(original, other.schema),
+        tables={name: to_polars(each)[0] for name, each in other.tables.items()},
+        mask=other.mask,
+        most_targets=targets,
+        seed=seed,
+    )
+
+
+def _whose(records: pl.DataFrame, schema: Schema, original: Table | None, whose: Any) -> IntArray | None:
+    """The person of each published record, as far as it can be told."""
+    if whose is None or original is None:
+        return None
+    if isinstance(whose, str) and whose not in ("ids", "order"):
+        raise ParameterError("whose must be 'ids', 'order', or a frame with person and pseudonym.")
+    if isinstance(whose, str):
+        return whose_by_ids(records, schema, original) if whose == "ids" else whose_by_order(records, original)
+    return whose_by_map(records, schema, original, to_polars(whose)[0])
 
 
 def verify(
@@ -324,7 +449,7 @@ def verify(
         that reckon with an adversary's rules where quasi-identifiers are masked. Models bring the rules themselves.
     """
     started = time.perf_counter()
-    _check(schema, models)
+    check_asked(schema, models)
     records, _ = to_polars(frame)
     sensitive_tables = {name: to_polars(table)[0] for name, table in (tables or {}).items()}
     expected = set(schema.quasi_names) if sensitive_tables else schema.published()
@@ -339,7 +464,7 @@ def verify(
     if not len(records):
         raise InputError("The published table has no records.")
     refuse_unpublishable(records, schema)
-    if not sensitive_tables:
+    if not sensitive_tables and schema.person in schema.published():
         refuse_missing_persons(records, schema, lambda record: None)
     kept = None if linked is None else to_polars(linked)[0]
     never = None if excluded is None else to_polars(excluded)[0]
@@ -374,7 +499,7 @@ def _refuse_linkage(linkage: Linkage, max_linkage: float | None) -> None:
         )
 
 
-def _refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
+def refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
     """Refuse models of how records are spread over persons where exact quasi-identifiers tell who is who."""
     spread = [model.name for model in models if model.needs & {"squared_records", "most_records", "log_records"}]
     if spread and getattr(mask, "shows_identities", False):
@@ -396,7 +521,7 @@ def why_not(verdict: Verdict) -> str:
     return " ".join([*broken, *verdict.problems, "Nothing was written."])
 
 
-def _check(schema: object, models: object) -> None:
+def check_asked(schema: object, models: object) -> None:
     """Refuse what is no schema and what is no list of models, before anything is read."""
     if not isinstance(schema, Schema):
         raise SchemaError(f"A shoal.Schema is expected, got {type(schema).__name__}.")

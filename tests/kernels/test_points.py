@@ -33,3 +33,16 @@ def test_sums_of_large_units_stay_exact() -> None:
     units = np.array([far, far + 3, far + 5, far + 9, far + 9], dtype=np.int64)
     sums, _ = points.sums_of_persons(units, np.array([0, 0, 0, 0, 1], dtype=np.int32), 2, far, 1.0)
     assert sums.tolist() == [17, 9]
+
+
+@given(records, st.integers(0, 30))
+def test_portions_add_up_to_the_whole(person_units: list[tuple[int, int]], first: int) -> None:
+    person = np.array([p for p, _ in person_units], dtype=np.int32)
+    units = np.array([unit for _, unit in person_units], dtype=np.int64)
+    sums, squares = np.zeros((5, 2), np.int64), np.zeros(5)
+    for part in (slice(None, first), slice(first, None)):
+        points.add_sums(units[part], person[part], -1000, 0.25, sums)
+        points.add_squares(units[part], person[part], -1000, 0.25, squares)
+    whole, mass = points.sums_of_persons(units, person, 5, -1000, 0.25)
+    assert np.array_equal(sums, np.stack([whole, mass], axis=1))
+    assert np.array_equal(squares, points.squares_of_persons(units, person, 5, -1000, 0.25))

@@ -103,3 +103,10 @@ def test_a_margin_is_a_trapezoid_around_a_node(margin: float, degree: list[float
     for code in range(values.n_codes):
         found[code, nodes[start[code] : start[code + 1]]] = degrees[start[code] : start[code + 1]]
     assert found[:, tree.labels.index("21")].tolist() == degree
+
+
+@pytest.mark.parametrize("numbers", [[0.0, 5e-324], [0.0, 1.7e308], [-1.7e308, 1.7e308], [1e-310, 2e-310, 3e-310]])
+def test_numbers_at_the_edge_of_floats_have_no_intervals(numbers: list[float]) -> None:
+    from shoal.mining.trees import _intervals
+
+    assert list(_intervals(np.array(numbers))) == []

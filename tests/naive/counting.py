@@ -69,3 +69,23 @@ def shuffled(words: list[int]) -> list[int]:
         chosen = words[i] * (i + 1) // 2**64
         order[i], order[chosen] = order[chosen], order[i]
     return order
+
+
+def numbered(keys):
+    """Equal keys get equal numbers, in the order in which they first appear."""
+    number_of = {}
+    return [number_of.setdefault(key, len(number_of)) for key in keys]
+
+
+def counted(keys):
+    """Every key, ascending, and how often it occurs."""
+    return sorted((key, keys.count(key)) for key in set(keys))
+
+
+def first_groups(groups, persons):
+    """The group in which each person is seen first, and who is seen in another one too."""
+    first, several = {}, set()
+    for group, person in zip(groups, persons, strict=True):
+        if first.setdefault(person, group) != group:
+            several.add(person)
+    return first, several

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,8 @@ def test_tables_that_do_not_fit_together_are_refused() -> None:
         protect_star(frames, CHAIN, shoal.Schema(person="person_id", quasi=["age", "sex"], dropped=["note"]), MODELS)
     with pytest.raises(ParameterError, match="range, mean, suppress"):
         protect_star(frames, CHAIN, SCHEMA, MODELS, mask="anatomize")
+    with pytest.raises(SchemaError, match="joined by the ids"):
+        protect_star(frames, CHAIN, replace(SCHEMA, person_ids="none", time=None), MODELS)
     dropped = ["name", "encounter.note", "condition.note"]
     elsewhere = shoal.Schema(
         person="person_id", quasi=["ward"], sensitive=["icd"], kept=["age", "sex"], dropped=dropped

@@ -182,7 +182,8 @@ def test_a_policy_file_is_taken_over_with_its_hierarchy_files(tmp_path: Path, pr
     (elsewhere / "sex.csv").write_text("Male;*\nFemale;*\n")
     (elsewhere / "given.toml").write_text(
         '[columns]\nperson = "name"\nquasi = ["age:number", { name = "gender", hierarchy = "sex.csv" }]\n'
-        'sensitive = ["disease"]\ndropped = ["zip"]\nmissing = "refuse"\n[models]\ng-balance = { k = 5 }\n'
+        'sensitive = ["disease"]\ndropped = ["zip"]\nmissing = "refuse"\n'
+        'person_ids = "none"\n[models]\ng-balance = { k = 5 }\n'
     )
     project.adopt(Policy.load(elsewhere / "given.toml"), elsewhere)
     assert project.chosen.column("gender").hierarchy == {"file": "hierarchies/sex.csv"}
@@ -190,8 +191,10 @@ def test_a_policy_file_is_taken_over_with_its_hierarchy_files(tmp_path: Path, pr
     assert project.chosen.column("zip").role == "dropped"
     assert project.chosen.column("admission").role == "dropped"  # not named by the policy: what it was before
     assert project.chosen.missing == "refuse"
+    assert project.chosen.person_ids == "none"
     policy = Policy.load(project.folder / "policy.toml")
     assert policy.models == Policy.load(elsewhere / "given.toml").models
+    assert policy.columns.person_ids == "none"
     frame = pl.read_csv(project.source_paths()[0])
     assert policy.schema(project.folder, frame).columns[1].hierarchy is not None
 

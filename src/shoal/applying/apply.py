@@ -14,6 +14,7 @@ from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError,
 from shoal.masking import secrecy
 from shoal.masking.publish import masked_times, without_unused_categories
 from shoal.pipeline import verify, why_not
+from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Assessment
 from shoal.reading import Reading, put_under_one_another
 from shoal.table.columns import LineOf
@@ -133,7 +134,7 @@ def apply(
         new_persons=table.n_persons - n_known - n_suppressed,
         known_persons=n_known,
         suppressed_persons=n_suppressed,
-        notes=(*table.notes, *_notes(alone, n_suppressed)),
+        notes=(*table.notes, *_notes(alone, n_suppressed), *note_on_cells([frame])),
     )
 
 
@@ -174,6 +175,11 @@ def _notes(alone: Assessment, n_suppressed: int) -> list[str]:
 
 def _refuse_unknown_persons(stored: Stored, schema: Schema, all_new: bool) -> None:
     """Refuse to count a person as two: without a person map nobody knows who of the new persons is known."""
+    if not schema.links_records:
+        raise ParameterError(
+            "The release does not show which records belong to one person (person_ids = 'none'), so later records "
+            "cannot be added to the persons in it. Protect all records together."
+        )
     if schema.person is not None and stored.pseudonyms is None and not all_new:
         raise ParameterError(
             "The release keeps no person map (steward/persons.parquet), so persons who are in it already would be "

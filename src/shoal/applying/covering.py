@@ -36,7 +36,7 @@ def schema_by_scheme(schema: Schema, scheme: pl.DataFrame) -> Schema:
     quasi = [column(each) for each in schema.columns]
     return Schema(
         person=schema.person, quasi=quasi, sensitive=schema.sensitive, kept=schema.kept, dropped=schema.dropped,
-        time=schema.time, time_as=schema.time_as, missing=schema.missing,
+        time=schema.time, time_as=schema.time_as, missing=schema.missing, person_ids=schema.person_ids,
     )  # fmt: skip
 
 

@@ -15,8 +15,9 @@ from shoal.policy import Policy
 from shoal.publishing.folder import finish_interrupted
 from shoal.publishing.manifest import check_manifest, read_manifest
 from shoal.publishing.pages import PAGES
+from shoal.publishing.read import read_as_published
 from shoal.publishing.tables import FORMATS
-from shoal.reading import CsvOptions, Reading, read_files
+from shoal.reading import CsvOptions, Reading
 
 SCHEME = "steward/scheme.parquet"
 GROUPS = "steward/groups.parquet"
@@ -74,7 +75,7 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
     if format not in FORMATS:
         raise InputError("The manifest does not say which format the release has.")
     csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding)
-    published = read_files(folder / f"release.{format}", csv=csv)
+    published = read_as_published(folder / f"release.{format}", csv=csv)
     groups = pl.read_parquet(folder / GROUPS).sort("record")["group"]
     if len(groups) != published.frame.height:
         raise InputError(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from shoal.applying.apply import Applied
 from shoal.errors import ParameterError
+from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import MANIFEST_PATH, sha256_of_file, write_manifest
+from shoal.publishing.pages import write_pages_from
 from shoal.publishing.tables import FORMATS, write_table
+from shoal.publishing.write import finite
 from shoal.reading import CsvOptions, Labels
 
 
@@ -27,10 +31,12 @@ def write_applied(
     sources: Sequence[str] = (),
     labels: Labels | None = None,
     started: datetime | None = None,
+    numbers_of: Callable[[Path], Mapping[str, Any]] | None = None,
 ) -> Path:
     """Write the release folder of old and new records together; in one step, as a first release is.
 
-    `folder` may be that of the earlier release, with `overwrite`. Reports are made from the folder afterwards.
+    `folder` may be that of the earlier release, with `overwrite`. Reports are made from the numbers that `numbers_of`
+    counts in the filled folder, before it takes its place; None makes no reports.
     """
     stored = applied.stored
     format = format or stored.format
@@ -40,14 +46,16 @@ def write_applied(
     policy_text = stored.policy.moved(stored.folder / "steward", Path(folder) / "steward").to_toml()
     csv = CsvOptions(delimiter=stored.policy.source.delimiter, encoding=stored.policy.source.encoding)
     book = {
-        **stored.codebook,
+        **{key: value for key, value in stored.codebook.items() if key not in ("safe_cells", "delimiter")},
+        **how_cells_are_written(format, csv, safe_cells=stored.policy.safe_cells),
         "models": [{"name": model.name, "asked": model.asked, "holds": model.holds}
                    for model in applied.together.verdict.models],
     }  # fmt: skip
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
-        write_table(applied.frame, new / f"release.{format}", format, csv=csv, labels=labels)
+        write_table(applied.frame, new / f"release.{format}", format, csv=csv, labels=labels,
+                    safe_cells=stored.policy.safe_cells)  # fmt: skip
         _write_json(new / "codebook.json", book)
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = pl.DataFrame({"group": applied.group_of_record, "is_new": applied.is_new})
@@ -59,12 +67,14 @@ def write_applied(
             new, inputs=inputs, policy_text=policy_text, seed=stored.seed, started=started or datetime.now(UTC),
             finished=datetime.now(UTC),
             extra={
-                "verdict": applied.together.verdict.to_dict(),
+                "verdict": finite(applied.together.verdict.to_dict()),
                 "format": format,
                 "earlier_release": earlier,
                 **({"sources": list(sources)} if sources else {}),
             },
         )  # fmt: skip
+        if numbers_of is not None:
+            write_pages_from(new, numbers_of(new))
     return Path(folder)
 
 

@@ -60,13 +60,14 @@ def apply(
     from shoal.cli.choices import chosen_policy, read_table
     from shoal.cli.protect import refuse_taken, show_release
     from shoal.cli.report import counted_again
-    from shoal.publishing import pages
 
     started, clock = datetime.now(UTC), time.perf_counter()
     own = Path(release) / "steward" / "policy.toml"
     refuse_taken(Path(output), overwrite)
     stored = read_stored(release)
     policy, folder = chosen_policy({**flags, "policy_file": None, "files": files}, default_file=own)
+    if policy.ledger is not None:
+        say.say_notes(["Releases made by apply are not entered in the ledger that the policy names."])
     reading = read_table(files, policy, folder, flags)
     say.say_notes(reading.notes)
     with say.warnings_as_notes():
@@ -77,9 +78,8 @@ def apply(
         write_applied(
             applied, output, overwrite=overwrite, format=format_, started=started, labels=reading.labels,
             inputs=(*reading.source.paths, *policy.files(folder)), sources=reading.source.shown,
+            numbers_of=None if no_report else counted_again,
         )  # fmt: skip
-        if not no_report:
-            pages.renew_pages(output, counted_again(Path(output)))
     answer = {**applied.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}
     say.say_notes(applied.notes)
     if as_json:

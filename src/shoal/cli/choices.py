@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal.cli.options import ENGINES
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -76,8 +77,26 @@ def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     _lay_named(document, "method", flags, METHOD_FLAGS)
     _lay_named(document, "mask", flags, MASK_FLAGS)
     _lay_values(document, "budget", {key: flags.get(key) for key in ("max_suppressed", "max_records")})
+    _lay_ledger(document, flags, folder)
     if flags.get("seed") is not None:
         document["seed"] = flags["seed"]
+    if flags.get("safe_cells"):
+        document["safe_cells"] = True
+
+
+def _lay_ledger(document: dict[str, Any], flags: Flags, folder: Path) -> None:
+    """A ledger named by flag, as the policy would name it; the key of another is left behind with it."""
+    files = {key: flags.get(flag) for key, flag in (("file", "ledger"), ("key", "ledger_key"))}
+    if (
+        flags.get("ledger") is None
+        and "ledger" not in document
+        and (flags.get("ledger_key") or flags.get("ledger_mode"))
+    ):
+        raise click.UsageError("--ledger-key and --ledger-mode are about a ledger: name it with --ledger.")
+    if flags.get("ledger") is not None and "key" in document.get("ledger", {}):
+        document["ledger"] = {key: value for key, value in document["ledger"].items() if key != "key"}
+    given = {key: None if file is None else _seen_from(folder, file) for key, file in files.items()}
+    _lay_values(document, "ledger", {**given, "mode": flags.get("ledger_mode")})
 
 
 def _lay_values(document: dict[str, Any], table: str, values: Mapping[str, Any]) -> None:
@@ -88,7 +107,7 @@ def _lay_values(document: dict[str, Any], table: str, values: Mapping[str, Any])
 
 def _lay_columns(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     lists = {key: list(flags[flag]) for flag, key in COLUMN_FLAGS.items() if flags.get(flag)}
-    single = {key: flags.get(key) for key in ("person", "time", "time_as", "missing")}
+    single = {key: flags.get(key) for key in ("person", "person_ids", "time", "time_as", "missing")}
     _lay_values(document, "columns", {**single, **lists})
     for text in flags.get("hierarchy") or ():
         column, is_given, file = text.partition("=")
@@ -215,10 +234,12 @@ def _lay_named(document: dict[str, Any], table: str, flags: Flags, option_flags:
     _lay_values(document, table, {flag: flags.get(flag) for flag in option_flags})
 
 
-def refuse_other_engines(engine: str) -> None:
-    """Only the local engine exists so far."""
-    if engine != "local":
-        raise ParameterError(f"There is no engine '{engine}'. The only one is 'local': leave --engine out.")
+def chosen_engine(engine: str, known: Sequence[str] = ENGINES) -> str:
+    """The engine of a name; one that does not exist, or not for a command, is refused."""
+    engine = "memory" if engine == "local" else engine
+    if engine not in known:
+        raise ParameterError(f"There is no engine '{engine}' here. Choose one of: {', '.join(known)}.")
+    return engine
 
 
 def csv_options(policy: Policy) -> CsvOptions:
@@ -250,10 +271,19 @@ def csv_options_of_release(policy: Policy, flags: Flags) -> CsvOptions:
     return replace(CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding), **given)
 
 
-def read_table(files: Sequence[str], policy: Policy, folder: Path, flags: Flags) -> Reading:
-    """The table that the files make together, as the policy says; of a database the table or query of the flags."""
+def read_table(
+    files: Sequence[str], policy: Policy, folder: Path, flags: Flags, *, checks_memory: bool = True
+) -> Reading:
+    """The table that the files make together, as the policy says; of a database the table or query of the flags.
+
+    With `checks_memory` files that are larger than the memory there is are refused before they are read.
+    """
     from shoal.reading import Join, read_files
 
+    if checks_memory:
+        from shoal.streaming.engine import refuse_too_large
+
+        refuse_too_large(files, csv_options(policy))
     join = None
     if policy.source.join is not None:
         join = Join(person_file=folder / policy.source.join.person_file, on=dict(policy.source.join.on))

@@ -14,8 +14,8 @@ import click
 
 from shoal.errors import ShoalError, did_you_mean, without_credentials
 
-COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "tune", "compare",
-            "serve")  # fmt: skip
+COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "ledger", "tune",
+            "compare", "serve")  # fmt: skip
 UNEXPECTED = 1
 
 
@@ -58,6 +58,8 @@ class LazyGroup(click.Group):
             if isinstance(error, click.ClickException) and without_credentials(error.message) != error.message:
                 raise click.UsageError(without_credentials(error.message), ctx) from None
             raise
+        except MemoryError as error:
+            _tell_too_little_memory(ctx, error)
         except Exception as error:
             _tell_unexpected(ctx, error)
 
@@ -66,14 +68,29 @@ def _tell_unexpected(ctx: click.Context, error: Exception) -> None:
     """Where an unexpected error came up. Its own words may hold values of the table: they are for --debug only."""
     if ctx.meta.get("shoal.debug"):
         traceback.print_exc()
+    click.echo(
+        f"Unexpected {type(error).__name__}{_place_of(error)}. Nothing was written. This is a fault in shoal. Run "
+        "again with --debug to see it in full; that may show values of the table.",
+        err=True,
+    )
+    ctx.exit(UNEXPECTED)
+
+
+def _tell_too_little_memory(ctx: click.Context, error: MemoryError) -> None:
+    if ctx.meta.get("shoal.debug"):
+        traceback.print_exc()
+    click.echo(
+        f"NotEnoughMemoryError: There is too little memory for this table{_place_of(error)}. Nothing was written. "
+        "Free some memory, take fewer columns, or protect a Parquet or CSV file in portions (--engine stream).",
+        err=True,
+    )
+    ctx.exit(ShoalError.exit_code)
+
+
+def _place_of(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "shoal" in frame.filename.replace("\\", "/").split("/")]
-    place = f" at {ours[-1].name} in {ours[-1].filename.replace(chr(92), '/').split('/')[-1]}" if ours else ""
-    advice = "Free some memory, or take fewer columns." if isinstance(error, MemoryError) else (
-        "This is a fault in shoal. Run again with --debug to see it in full; that may show values of the table."
-    )  # fmt: skip
-    click.echo(f"Unexpected {type(error).__name__}{place}. Nothing was written. {advice}", err=True)
-    ctx.exit(UNEXPECTED)
+    return f" (at {ours[-1].name} in {ours[-1].filename.replace(chr(92), '/').split('/')[-1]})" if ours else ""
 
 
 EPILOG = """\b

@@ -12,6 +12,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt")
 """The formats of a release, named here too so that help needs no frames."""
 
+ENGINES = ("auto", "memory", "stream", "spark")
+"""The engines of `shoal protect`; "local" is the former name of "memory"."""
+
 
 def _names(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
     """Lists of columns: separated by commas, and the flag may be repeated."""
@@ -59,6 +62,8 @@ policy = click.option(
 
 columns = _together(
     click.option("--person", metavar="C", help="The column that names the person. Without it each record is a person."),
+    click.option("--person-ids", type=click.Choice(["pseudonyms", "none"]), help="Publish a random pseudonym a person "
+                 "(default), or none: nobody sees which records belong to one person."),
     _columns("--quasi", "What an adversary may know of a person: age, sex, ZIP. A kind may follow a colon: age:number, "
                         "sex:nominal, level:ordered, born:date."),
     _columns("--sensitive", "What nobody may learn of a person: disease, income."),
@@ -174,5 +179,7 @@ making = _together(
                  "where the models cannot be met otherwise."),
     click.option("--seed", type=int, metavar="N", help="Governs ties and noise; pseudonyms and record order are always "
                  "secret."),
-    click.option("--engine", default="local", show_default=True, metavar="NAME", help="Where the work is done."),
+    click.option("--engine", default="auto", show_default=True, metavar="NAME", help="How the table is held: memory "
+                 "(all of it), stream (in portions, for files larger than memory), auto (as memory allows), spark (on "
+                 "a cluster)."),
 )  # fmt: skip

@@ -16,6 +16,9 @@ from shoal.errors import OutputError, PolicyError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from shoal.policy import Policy
+    from shoal.remembering import Ledger
+
 EPILOG = """\b
 Examples:
   shoal protect visits.csv --policy visits.policy.toml -o out
@@ -27,6 +30,8 @@ Examples:
   shoal protect postgresql://host/clinic --table visits --policy visits.toml -o out \\
         --into postgresql://host/research --into-table visits
   shoal protect conditions.csv --join patients.csv --on patient_id --policy hospital.toml -o out
+  shoal protect visits.csv --policy visits.toml -o out --ledger ledger.sqlite --ledger-mode refuse
+  shoal protect visits.parquet --engine spark --master spark://host:7077 --policy visits.toml -o out
 
 What is in DIR may be handed out, but for the folder DIR/steward, which stays with you.
 """
@@ -37,6 +42,8 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
 @click.option("--format", "format_", type=click.Choice(options.FORMATS), help="Default: the input's.")
+@click.option("--safe-cells", is_flag=True, help="Put an apostrophe before cells that a spreadsheet would run, in CSV "
+              "and Excel files.")  # fmt: skip
 @click.option("--into", metavar="URL", help="Write the release to a database too: postgresql://host/db, sqlite:///file "
               "or duckdb:///file.")  # fmt: skip
 @click.option("--into-table", metavar="NAME", help="The table of --into; its sensitive tables are NAME_attribute.")
@@ -47,8 +54,22 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
               help="For --queries: count, sum, average, min, max; the last four of numeric attributes.")  # fmt: skip
 @click.option("--associations", type=click.IntRange(min=0), default=0, metavar="N",
               help="Report how well the release keeps association rules of up to N quasi-identifiers.")  # fmt: skip
+@click.option("--attack", "attacks", type=click.IntRange(min=0), is_flag=False, flag_value=1000, default=0,
+              metavar="[N]", help="Attack the release with the original at hand, on at most N persons (1000), for the "
+              "report.")  # fmt: skip
 @click.option("--max-linkage", type=click.FloatRange(0, 1), metavar="SHARE",
               help="For --mask perturb: release nothing where more persons can be linked.")  # fmt: skip
+@click.option("--ledger", metavar="FILE", help="Remember in FILE what was released about whom, by keyed hashes, and "
+              "look at this release together with the earlier ones.")  # fmt: skip
+@click.option("--ledger-key", metavar="FILE", help="The key of --ledger (default: its name and .key); made where it is "
+              "absent.")  # fmt: skip
+@click.option("--ledger-mode", type=click.Choice(["warn", "refuse"]), help="Where a model is broken together with "
+              "earlier releases: warn (default), or write nothing and exit with 3.")  # fmt: skip
+@click.option("--master", metavar="URL", help="For --engine spark: local[2], spark://host:7077 (default: local[*]).")
+@click.option("--cell-persons", type=click.IntRange(min=2), metavar="N",
+              help="For --engine spark: how many persons one executor groups at a time (100000).")  # fmt: skip
+@click.option("--spark-conf", multiple=True, metavar="KEY=VALUE", help="For --engine spark: a setting of Spark's; may "
+              "be repeated.")  # fmt: skip
 @click.option("--keep-person-map", is_flag=True, help="Keep which pseudonym is whom, in DIR/steward.")
 @options.policy
 @options.columns
@@ -66,6 +87,7 @@ def protect(
     queries: int,
     query_kinds: str,
     associations: int,
+    attacks: int,
     no_report: bool,
     keep_person_map: bool,
     engine: str,
@@ -79,10 +101,12 @@ def protect(
     """
     from shoal import pipeline
     from shoal.cli import output as say
-    from shoal.cli.choices import chosen_policy, read_table, refuse_other_engines
+    from shoal.cli.choices import chosen_engine, chosen_policy, read_table
 
     started, clock = datetime.now(UTC), time.perf_counter()
-    refuse_other_engines(engine)
+    engine = chosen_engine(engine)
+    if engine != "spark":
+        refuse_spark_flags(flags)
     policy, folder = chosen_policy({**flags, "files": files})
     if not policy.models:
         raise PolicyError(
@@ -94,15 +118,38 @@ def protect(
     if (into is None) != (into_table is None):
         raise click.UsageError("--into and --into-table go together: the address of a database, and a table in it.")
     refuse_taken(Path(output), overwrite)
-    if policy.tables:
+    if engine == "spark":
+        from shoal.cli.spark import protect_on_spark
+
+        others = {"queries": queries, "associations": associations, "attack": attacks, "into": into,
+                  "keep_person_map": keep_person_map}  # fmt: skip
+        protect_on_spark(policy, folder, output, files=files, flags={**flags, **others}, overwrite=overwrite,
+                         format=format_, no_report=no_report, as_json=as_json, started=started)  # fmt: skip
+        return
+    if policy.tables and engine != "stream":
         from shoal.cli.star import protect_tables
 
+        if policy.ledger is not None:
+            raise PolicyError("Releases of related tables are not kept in a ledger. Leave it out.")
         protect_tables(policy, folder, output, files=files, overwrite=overwrite, format=format_, no_report=no_report,
                        keep_person_map=keep_person_map, into=into, as_json=as_json, started=started)  # fmt: skip
         return
     if not files:
         raise click.UsageError("Name the files to protect, or a policy with [tables].")
-    reading = read_table(files, policy, folder, flags)
+    ledger = ledger_of(policy, folder)
+    from shoal.cli.stream import engine_of_run, protect_in_portions
+
+    asked = {"--queries": queries, "--associations": associations, "--into": into, "--max-linkage": policy.max_linkage,
+             "knowledge of an adversary": policy.knowledge, "A ledger": ledger,
+             "--safe-cells": policy.safe_cells}  # fmt: skip
+    if engine_of_run(engine, files, policy, folder, flags, format_, [name for name, value in asked.items() if value]):
+        streamed = protect_in_portions(
+            files[0], policy, folder, output, overwrite=overwrite, format=format_, report=not no_report,
+            keep_person_map=keep_person_map, started=started,
+        )  # fmt: skip
+        _tell({**streamed.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}, output, as_json)
+        return
+    reading = read_table(files, policy, folder, flags, checks_memory=False)
     say.say_notes(reading.notes)
     with say.progress_bar() as progress, say.warnings_as_notes() as told:
         release = pipeline.protect(
@@ -119,6 +166,7 @@ def protect(
             queries=queries,
             query_kinds=[kind.strip() for kind in query_kinds.split(",") if kind.strip()],
             associations=associations,
+            attacks=attacks,
             max_linkage=policy.max_linkage,
             knowledge=policy.knowledge,
             line_of=reading.line_of_record,
@@ -137,14 +185,44 @@ def protect(
             sources=reading.source.shown,
             into=into,
             into_table=into_table,
+            safe_cells=policy.safe_cells,
             started=started,
+            ledger=ledger,
         )
     answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}
+    if ledger is not None and ledger.found is not None:
+        answer["ledger"] = ledger.found.to_dict()
     say.say_notes(note for note in release.notes if note not in told)
+    _tell(answer, output, as_json)
+
+
+def _tell(answer: dict[str, Any], output: str, as_json: bool) -> None:
+    """The answer, as one line of JSON or for people."""
+    from shoal.cli import output as say
+
     if as_json:
         say.say_json(answer)
     else:
         show_release(say.console(), answer, output)
+
+
+def ledger_of(policy: Policy, folder: Path) -> Ledger | None:
+    """The ledger that a policy names, if any; one that cannot be used is refused before the work."""
+    from shoal.remembering import Ledger
+
+    if policy.ledger is None:
+        return None
+    key = None if policy.ledger.key is None else folder / policy.ledger.key
+    ledger = Ledger(folder / policy.ledger.file, key=key, mode=policy.ledger.mode)
+    ledger.prepare()
+    return ledger
+
+
+def refuse_spark_flags(flags: dict[str, Any]) -> None:
+    """Refuse flags of the engine spark where another engine does the work."""
+    given = [flag for flag in ("master", "cell_persons", "spark_conf") if flags.get(flag)]
+    if given:
+        raise click.UsageError(f"--{given[0].replace('_', '-')} goes with --engine spark only.")
 
 
 def refuse_taken(folder: Path, overwrite: bool) -> None:
@@ -166,7 +244,12 @@ def show_release(screen: Console, answer: dict[str, Any], folder: str) -> None:
     before = {"before": answer["before"]} if answer.get("before") else {}
     screen.print(say.measures_table({**before, "after": answer}))
     say.show_verdict(screen, answer["verdict"])
-    for line in (*what_was_kept(answer), *what_leaves(Path(folder)), *where_the_report_is(Path(folder))):
+    for line in (
+        *what_was_kept(answer),
+        *what_is_remembered(answer),
+        *what_leaves(Path(folder)),
+        *where_the_report_is(Path(folder)),
+    ):
         screen.print(line, markup=False, overflow="fold")
 
 
@@ -186,6 +269,18 @@ def what_was_kept(answer: dict[str, Any]) -> list[str]:
     return lines
 
 
+def what_is_remembered(answer: dict[str, Any]) -> list[str]:
+    """How this release stands together with the earlier ones of its ledger, where there is one."""
+    found = answer.get("ledger")
+    if found is None:
+        return []
+    if not found["known_persons"]:
+        return [f"Ledger: nobody here is known from {found['releases']:,} earlier releases; this one is entered"]
+    kept = "every model still holds" if found["holds"] else f"models are BROKEN for {found['broken_persons']:,} persons"
+    return [f"Ledger: {found['known_persons']:,} of {found['persons']:,} persons are known from {found['releases']:,} "
+            f"earlier releases; together with them {kept}"]  # fmt: skip
+
+
 def _percent(share: float | None) -> str:
     return "nothing that can be told" if share is None else f"{share:.1%}"
 
@@ -198,7 +293,7 @@ def where_the_report_is(folder: Path) -> list[str]:
 
 def what_leaves(folder: Path) -> list[str]:
     """Which of the files written may be handed out, and which stay."""
-    leaving = sorted(path.name for path in folder.iterdir() if path.is_file())
+    leaving = sorted(path.name for path in folder.iterdir() if path.name != "steward")
     staying = sorted(path.name for path in (folder / "steward").iterdir())
     return [
         f"May be handed out, in {folder}: {', '.join(leaving)}",

@@ -91,6 +91,7 @@ def protect_tables(
             inputs=[path for reading in readings.values() for path in reading.source.paths],
             csv=first.csv,
             started=started,
+            safe_cells=policy.safe_cells,
         )
     say.say_notes(note for note in release.notes if note not in told)
     answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}

@@ -71,10 +71,10 @@ def tune(
     """
     from shoal import tuning
     from shoal.cli import output as say
-    from shoal.cli.choices import chosen_policy, read_table, refuse_other_engines
+    from shoal.cli.choices import chosen_engine, chosen_policy, read_table
 
     clock = time.perf_counter()
-    refuse_other_engines(engine)
+    chosen_engine(engine, ("auto", "memory"))
     folder = Path(output or "tuned")
     refuse_written(folder, overwrite)
     aims = tuning.parse_targets(parsed(targets))

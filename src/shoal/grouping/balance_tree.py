@@ -101,10 +101,12 @@ class BalanceTree:
         elif self.alpha < 1:
             sweep = MixingSweep(space, models, classes_to_mix(table, self.name), float(self.alpha))
         else:
-            sweep = BestSweep(space, models)
+            sweep = BestSweep(space.without_variance(), models)
         grouping = Tree(sweep.space, models, sweep).grow(progress)
         if not self.looks_on:
             return grouping
+        del sweep
+        space = space.without_orders()
         return improve(space, models, grouping, effort=EFFORTS[self.effort], progress=progress)
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping.person_space import as_number, deviation_of, mean_of_persons
-from shoal.kernels import counting
+from shoal.grouping.person_space import as_number, deviation_of, extent_of_means, mean_of_persons
 from shoal.kernels.halving import Attributes
 from shoal.table.columns import CategoryColumn
 from shoal.table.table import Table
@@ -37,6 +36,13 @@ def coded_persons(table: Table, *, codes_as_numbers: bool = False) -> CodedPerso
     O(q n) time where every person has one record, O(q n log n) else; 4 (q + 2) n bytes.
     """
     columns = [as_number(column) if codes_as_numbers else column for column in table.quasi.values()]
+    codes = {}
+    for column in columns:  # asked first: what a table gives out only once is then still there
+        if isinstance(column, CategoryColumn):
+            code = table.code_of_person(column)
+            if code is None:
+                return None
+            codes[column.name] = code
     n_quasi = len(columns)
     records = table.records_of_person
     all_alone = len(records) == table.n_records
@@ -48,16 +54,12 @@ def coded_persons(table: Table, *, codes_as_numbers: bool = False) -> CodedPerso
     keys: list[NDArray[np.float64]] = []
     for j, column in enumerate(columns):
         if isinstance(column, CategoryColumn):
-            code = _code_of_person(column, table, all_alone=all_alone)
-            if code is None:
-                return None
-            row[:, j] = code
+            row[:, j] = codes[column.name]
             n_categories[j] = column.n_codes
             span[j] = max(column.n_codes - 1, 1)
             continue
         key = mean_of_persons(column, table)
-        extent = float(key.max() - key.min())
-        span[j] = deviation_of(column) if codes_as_numbers else extent or 1.0
+        span[j] = deviation_of(column) if codes_as_numbers else extent_of_means(column, key)
         if all_alone and key.max() < 2**31:  # whole numbers above the lowest: codes already
             row[:, j] = key
             continue
@@ -66,11 +68,3 @@ def coded_persons(table: Table, *, codes_as_numbers: bool = False) -> CodedPerso
         keys.append(distinct)
     key_of_code = np.concatenate(keys) if keys else np.zeros(0)
     return CodedPersons(row, Attributes(n_categories, span, key_of_code, key_start), all_alone)
-
-
-def _code_of_person(column: CategoryColumn, table: Table, *, all_alone: bool) -> NDArray[np.integer] | None:
-    """The category of each person, or None where somebody has several."""
-    if all_alone and table.schema.person is None:
-        return column.codes
-    code = counting.code_of_person(column.codes, table.person_of_record, table.n_persons)
-    return code if code.min() >= 0 else None

@@ -143,12 +143,13 @@ def units_of(space: PersonSpace, group_of_person: NDArray[np.int32]) -> tuple[Un
     category = _commonest(space)
     rows = np.column_stack([persons.row[:, :last_numeric], np.rint(blur * BLUR_GRID), category, group_of_person])
     order = np.argsort(_mixed(rows), kind="stable")
-    sorted_rows = rows[order]
+    rows = rows[order]
     is_first = np.ones(len(rows), np.bool_)
-    is_first[1:] = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
+    is_first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     unit_of_person = np.empty(len(rows), np.int64)
     unit_of_person[order] = np.cumsum(is_first) - 1
-    own = sorted_rows[is_first]
+    own = rows[is_first]
+    del rows, order
     return (
         Units(
             value=np.ascontiguousarray(own[:, 1:last_numeric] / own[:, :1] / float(space.grid)),

@@ -42,7 +42,7 @@ class PreparedTree:
         """The same grouping as the method gives by itself."""
         space = self._space(models)
         sweep = RememberedSweep(space, models, self._memory)
-        grouping = Tree(space, models, sweep).grow(progress)
+        grouping = Tree(space, models, sweep, keeps_orders=True).grow(progress)
         self._memory.settle()
         if not self.method.looks_on:
             return grouping

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import points, trees
+from shoal.kernels import trees
 from shoal.kernels.trees import SEVERAL, Orders, Persons, Segments
 from shoal.models.background import Background
 from shoal.models.joint import Items, join_lists
@@ -62,6 +62,14 @@ class PersonSpace:
         key = None if self.key is None else self.key[order]
         return replace(self, persons=persons, pairs=pairs, items=items, background=background, key=key)
 
+    def without_orders(self) -> PersonSpace:
+        """The persons alone, once a tree is grown: orders are what takes most memory."""
+        return replace(self, orders=Orders(*(part[:0].copy() for part in self.orders)))
+
+    def without_variance(self) -> PersonSpace:
+        """The persons without the variance inside them, which only median cuts and what comes after the tree need."""
+        return replace(self, persons=self.persons._replace(within=self.persons.within[:0]))
+
     @property
     def n_persons(self) -> int:
         """How many persons there are."""
@@ -109,8 +117,7 @@ def person_space(
     records: keys are quotients of exact sums, masses are whole numbers.
     """
     records = np.ones(table.n_persons, np.int64) if one_record_a_person else table.records_of_person
-    bits = min(MOST_GRID_BITS, 51 - int(table.n_records).bit_length())
-    grid = 2**bits
+    grid = grid_of(table.n_records)
     columns = [as_number(column) if codes_as_numbers else column for column in table.quasi.values()]
     numeric = [column for column in columns if isinstance(column, NumberColumn)]
     nominal = [column for column in columns if isinstance(column, CategoryColumn)]
@@ -128,35 +135,64 @@ def person_space(
     if one_record_a_person:
         pairs = [_most_frequent(*pair) for pair in pairs]
     persons = _persons(records, mass, within, pairs)
-    orders, numeric_of_order, spans = [], [], []
-    numeric_left, nominal_left = iter(enumerate(keys)), iter(pairs)
+    del mass
+    listed = _Listed.room_for(table.n_persons * (len(numeric) + 1) + sum(len(value) for _, value, _ in pairs))
+    numeric_of_order, spans = [], []
+    nominal_left = iter(pairs)
     for column in columns:
         if isinstance(column, NumberColumn):
-            number, key = next(numeric_left)
-            orders.append(_numeric_order(key, records if ties_by_records else None))
-            numeric_of_order.append(number)
-            spans.append(deviation_of(column) if codes_as_numbers else float(key.max() - key.min()) or 1.0)
+            key = keys.pop(0)
+            listed.add(_numeric_order(key, records if ties_by_records else None))
+            numeric_of_order.append(len(numeric) - len(keys) - 1)
+            spans.append(deviation_of(column) if codes_as_numbers else extent_of_means(column, key))
         else:
-            orders.append(_nominal_order(*next(nominal_left), records, column.n_codes))
+            listed.add(_nominal_order(*next(nominal_left), records, column.n_codes))
             numeric_of_order.append(-1)
             spans.append(float(max(column.n_codes - 1, 1)))
-    orders.append(_numeric_order(-records.astype(np.float64), None))
-    ends = np.cumsum([len(order.person) for order in orders])[:, None]
+    listed.add(_numeric_order(-records.astype(np.float64), None))
+    ends = np.array(listed.ends)[:, None]
     sensitive = table.sensitive if with_values else {}
     value_pairs = {name: table.values_of_persons(column) for name, column in sensitive.items()}
     return PersonSpace(
         persons=persons,
-        orders=Orders(*(np.concatenate(parts) for parts in zip(*orders, strict=True))),
+        orders=listed.orders(),
         whole_table=Segments(np.concatenate([[[0]], ends[:-1]]), ends),
         numeric_of_order=tuple(numeric_of_order),
         span_of_order=tuple(spans),
         grid=grid,
         n_categories=max((column.n_codes for column in nominal), default=1),
         pairs=value_pairs,
-        whole={name: _whole(value_pairs[name], column) for name, column in sensitive.items()},
+        whole={name: whole_counts(table, column) for name, column in sensitive.items()},
         items=_items(table) if with_items else None,
         background=table.background() if with_background else None,
     )
+
+
+@dataclass
+class _Listed:
+    """Orders one after the other, in arrays that are large enough for all: none of them lies in memory twice."""
+
+    parts: Orders
+    ends: list[int]
+
+    @classmethod
+    def room_for(cls, n: int) -> _Listed:
+        return cls(Orders(np.empty(n, np.uint32), np.empty(n, np.float64), np.empty(n, np.int32)), [])
+
+    def add(self, order: Orders) -> None:
+        start = self.ends[-1] if self.ends else 0
+        self.ends.append(start + len(order.person))
+        for place, part in zip(self.parts, order, strict=True):
+            place[start : self.ends[-1]] = part
+
+    def orders(self) -> Orders:
+        n = self.ends[-1]
+        return Orders(*(part if len(part) == n else part[:n].copy() for part in self.parts))
+
+
+def grid_of(n_records: int) -> int:
+    """How many steps the grid has for so many records: such that sums of steps are exact as floats, too."""
+    return int(2 ** min(MOST_GRID_BITS, 51 - int(n_records).bit_length()))
 
 
 def as_number(column: QuasiColumn) -> NumberColumn:
@@ -168,7 +204,16 @@ def as_number(column: QuasiColumn) -> NumberColumn:
 
 def deviation_of(column: NumberColumn) -> float:
     """The standard deviation over all records, by which values become z-scores."""
+    if column.whole is not None and column.whole.deviation is not None:
+        return column.whole.deviation or 1.0
     return float(column.units_with_missing().std()) or 1.0
+
+
+def extent_of_means(column: NumberColumn, means: NDArray[np.float64]) -> float:
+    """How far the means of persons are apart, in the whole table."""
+    if column.whole is not None and column.whole.mean_extent is not None:
+        return column.whole.mean_extent or 1.0
+    return float(means.max() - means.min()) or 1.0
 
 
 def _items(table: Table) -> Items:
@@ -181,36 +226,18 @@ def _items(table: Table) -> Items:
 
 def mean_of_persons(column: NumberColumn, table: Table) -> NDArray[np.float64]:
     """The mean over each person's records, counted from the lowest unit."""
-    units, lowest, _, _ = _summable_units(column, table)
-    if table.n_persons == table.n_records and table.schema.person is None:
-        return (units - lowest).astype(np.float64)
-    sums, _ = points.sums_of_persons(units, table.person_of_record, table.n_persons, lowest, 0.0)
+    sums, _, _ = table.sums_of_persons(column, 0)
     return sums / table.records_of_person
-
-
-def _summable_units(column: NumberColumn, table: Table) -> tuple[NDArray[np.int64], int, int, int]:
-    """Units whose sums over a person stay within 64 bits, the lowest of them, and the extent without missing ones."""
-    units = column.units_with_missing()
-    low, high = column.extent
-    lowest = int(units.min())
-    most_records = int(table.records_of_person.max())
-    if (int(units.max()) - lowest).bit_length() + most_records.bit_length() > 62:
-        units = np.rint((units - float(lowest)) / (float(high) - lowest) * 2.0**40).astype(np.int64)
-        return units, 0, 0, 2**40
-    return units, lowest, low, high
 
 
 def _place(
     column: NumberColumn, table: Table, grid: int, *, with_variance: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     """The person's mean above the lowest unit, mass on the grid, and squares around the own mean scaled to [0, 1]."""
-    units, lowest, low, high = _summable_units(column, table)
-    person, n_persons, count = table.person_of_record, table.n_persons, table.records_of_person
-    steps_a_unit = grid / max(high - low, 1)
-    sums, mass = points.sums_of_persons(units, person, n_persons, lowest, steps_a_unit)
+    count = table.records_of_person
+    sums, mass, squares = table.sums_of_persons(column, grid, with_squares=with_variance)
     within = np.zeros(0)
     if with_variance:
-        squares = points.squares_of_persons(units, person, n_persons, lowest, steps_a_unit)
         within = np.maximum(squares - np.asarray(mass, np.float64) ** 2 / count, 0.0) / float(grid) ** 2
     return sums / count, mass, within
 
@@ -240,8 +267,9 @@ def _persons(
         start[j], category[j, : len(values)], count[j, : len(values)] = starts, values, counts
         single = np.diff(starts) == 1
         one_category[single, j] = values[starts[:-1][single]]
-    row = np.concatenate([records[:, None], mass, one_category], axis=1).astype(np.float64)
-    return Persons(np.ascontiguousarray(row), mass.shape[1], within, start, category, count)
+    row = np.empty((len(records), 1 + mass.shape[1] + len(pairs)), np.float64)
+    row[:, 0], row[:, 1 : 1 + mass.shape[1]], row[:, 1 + mass.shape[1] :] = records, mass, one_category
+    return Persons(row, mass.shape[1], within, start, category, count)
 
 
 def _numeric_order(key: NDArray[np.float64], records: NDArray[np.int64] | None) -> Orders:
@@ -266,9 +294,9 @@ def _nominal_order(
     return Orders(person[order].astype(np.uint32), share[order], category[order].astype(np.int32))
 
 
-def _whole(
-    pairs: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], column: CategoryColumn
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    _, value, _ = pairs
-    records = np.bincount(column.codes, minlength=column.n_codes)
-    return records.astype(np.int64), np.bincount(value, minlength=column.n_codes).astype(np.int64)
+def whole_counts(table: Table, column: CategoryColumn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many records and persons of the whole table have each value of a sensitive attribute."""
+    if column.in_table is not None:
+        return column.in_table
+    _, value, _ = table.values_of_persons(column)
+    return table.records_of_code(column), np.bincount(value, minlength=column.n_codes).astype(np.int64)

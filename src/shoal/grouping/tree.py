@@ -8,7 +8,7 @@ merit, for models that need whole lists). The result is the same as asking about
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,6 +24,13 @@ from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, JOINT, SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.joint import JointCounts, joint_counts
 from shoal.progress import Progress
+
+Persons = NDArray[np.uint32]
+Starts = NDArray[np.int64]
+Lists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""The values of each person: starts, values, records."""
+Whole = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""How many records and persons of the whole table have each value."""
 
 MOST_TRIES = 200
 """How many cuts of a node are tried with models that need whole lists of values, before the node is final."""
@@ -91,10 +98,13 @@ class _Candidates:
 class Tree:
     """Grows groups from the whole table down, level by level."""
 
-    def __init__(self, space: PersonSpace, models: Sequence[Model], sweep: Sweep) -> None:
+    def __init__(
+        self, space: PersonSpace, models: Sequence[Model], sweep: Sweep, *, keeps_orders: bool = False
+    ) -> None:
+        """With `keeps_orders` the orders of the space stay as they are; else they are parted in place."""
         self.space = space
         self.sweep = sweep
-        self.orders = Orders(*(part.copy() for part in space.orders))
+        self.orders = Orders(*(part.copy() for part in space.orders)) if keeps_orders else space.orders
         self.spread_models = [model for model in models if model.needs <= SPREAD]
         self.value_models = [model for model in models if not model.needs <= SPREAD]
         self.summary_models = [model for model in self.value_models if model.needs <= SPREAD | VALUE_SUMMARIES]
@@ -180,7 +190,9 @@ class Tree:
         values = {}
         for name, bound in self._bounds.items():
             most_persons, most_records = np.repeat(bound[:, best.node], 2, axis=1)
-            values[name] = _value_summaries(self.space, name, (most_persons, most_records, most_persons, most_records))
+            values[name] = _value_summaries(
+                self.space.whole[name], (most_persons, most_records, most_persons, most_records)
+            )
         counts = _group_counts(sides, values)
         holds = np.ones(len(best.node), np.bool_)
         for model in self.value_models:
@@ -233,7 +245,7 @@ class Tree:
         }
         spread = trees.spread_of_cuts(self.orders, segments, *where, self.space.persons)
         for side in (0, 1):
-            values = {name: _value_summaries(self.space, name, sides[side].T) for name, sides in swept.items()}
+            values = {name: _value_summaries(self.space.whole[name], sides[side].T) for name, sides in swept.items()}
             counts = _group_counts(spread[side], values)
             for model in self.summary_models:
                 candidates.allowed[cuts] &= model.holds(counts)
@@ -262,13 +274,7 @@ def counts_of_parts(
 ) -> GroupCounts:
     """What models need to know of lists of persons: part i has the persons laid_out[start[i]:start[i + 1]]."""
     spread = counting.spread_of_person_parts(laid_out, start, space.persons.row[:, 0])
-    values = {}
-    for name, pairs in space.pairs.items() if needs & (VALUE_SUMMARIES | VALUE_TABLES) else ():
-        arguments = (laid_out, start, *pairs, len(space.whole[name][0]))
-        if needs & VALUE_TABLES:
-            values[name] = _value_lists(space, name, *trees.values_of_sides(*arguments))
-        else:
-            values[name] = _value_summaries(space, name, trees.summaries_of_sides(*arguments))
+    values = values_of_parts(space.pairs, space.whole, needs, laid_out, start)
     joint = None
     if space.items is not None:
         joint = joint_counts(start, laid_out, space.items, tuple(space.pairs))
@@ -278,10 +284,24 @@ def counts_of_parts(
     return _group_counts(spread, values, joint, background)
 
 
+def values_of_parts(
+    pairs: Mapping[str, Lists], whole: Mapping[str, Whole], needs: frozenset[str], laid_out: Persons, start: Starts
+) -> dict[str, ValueCounts]:
+    """The sensitive values of lists of persons, as far as they are needed."""
+    values = {}
+    for name, lists in pairs.items() if needs & (VALUE_SUMMARIES | VALUE_TABLES) else ():
+        arguments = (laid_out, start, *lists, len(whole[name][0]))
+        if needs & VALUE_TABLES:
+            values[name] = _value_lists(whole[name], *trees.values_of_sides(*arguments))
+        else:
+            values[name] = _value_summaries(whole[name], trees.summaries_of_sides(*arguments))
+    return values
+
+
 def _value_lists(
-    space: PersonSpace, name: str, lists: tuple[NDArray[np.int64], ...], pairs: tuple[NDArray[np.int64], ...]
+    whole: Whole, lists: tuple[NDArray[np.int64], ...], pairs: tuple[NDArray[np.int64], ...]
 ) -> ValueCounts:
-    records, persons = space.whole[name]
+    records, persons = whole
     return ValueCounts(
         records_in_table=records, persons_in_table=persons,
         start_of_group=lists[0], value=lists[1], records=lists[2], persons=lists[3],
@@ -289,8 +309,8 @@ def _value_lists(
     )  # fmt: skip
 
 
-def _value_summaries(space: PersonSpace, name: str, summaries: Sequence[NDArray[np.int64]]) -> ValueCounts:
-    records, persons = space.whole[name]
+def _value_summaries(whole: Whole, summaries: Sequence[NDArray[np.int64]]) -> ValueCounts:
+    records, persons = whole
     named = dict(zip(SUMMARY_NAMES, summaries, strict=True))
     return ValueCounts(records_in_table=records, persons_in_table=persons, summaries=named)
 

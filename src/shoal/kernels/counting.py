@@ -18,12 +18,16 @@ def _place_of(key, slot_number, key_of_number):
 
 
 @njit(cache=True, nogil=True)
-def number_distinct(keys):
-    """Number equal keys alike, in the order in which they first appear: the numbers, and the different keys."""
-    slot_number = np.full(1024, -1, dtype=np.int32)
-    key_of_number = np.empty(512, dtype=np.int64)
+def number_more(keys, slot_number, key_of_number, n_distinct):
+    """Number a portion of keys after others; new ones get the next numbers.
+
+    `slot_number` and `key_of_number` are what the portion before gave, or empty. Gives the numbers of the keys, both,
+    and how many different keys there are now.
+    """
+    if len(slot_number) == 0:
+        slot_number = np.full(1024, -1, dtype=np.int32)
+        key_of_number = np.empty(512, dtype=np.int64)
     numbers = np.empty(len(keys), dtype=np.int32)
-    n_distinct = 0
     for i in range(len(keys)):
         at = _place_of(keys[i], slot_number, key_of_number)
         if slot_number[at] < 0:
@@ -39,7 +43,64 @@ def number_distinct(keys):
             key_of_number[n_distinct] = keys[i]
             n_distinct += 1
         numbers[i] = slot_number[at]
+    return numbers, slot_number, key_of_number, n_distinct
+
+
+@njit(cache=True, nogil=True)
+def number_distinct(keys):
+    """Number equal keys alike, in the order in which they first appear: the numbers, and the different keys."""
+    nothing = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
+    numbers, _, key_of_number, n_distinct = number_more(keys, nothing[0], nothing[1], 0)
     return numbers, key_of_number[:n_distinct].copy()
+
+
+@njit(cache=True, nogil=True)
+def runs_of_keys(keys):
+    """The different keys of a sorted list, and how often each occurs."""
+    n_distinct = 0
+    for i in range(len(keys)):
+        n_distinct += i == 0 or keys[i] != keys[i - 1]
+    distinct = np.empty(n_distinct, dtype=np.int64)
+    counts = np.zeros(n_distinct, dtype=np.int32)
+    at = -1
+    for i in range(len(keys)):
+        if i == 0 or keys[i] != keys[i - 1]:
+            at += 1
+            distinct[at] = keys[i]
+        counts[at] += 1
+    return distinct, counts
+
+
+@njit(cache=True, nogil=True)
+def merge_runs(first_keys, first_counts, second_keys, second_counts):
+    """Two lists of different keys, each sorted, with their counts, as one."""
+    keys = np.empty(len(first_keys) + len(second_keys), dtype=np.int64)
+    counts = np.empty(len(keys), dtype=np.int32)
+    i, j, at = 0, 0, 0
+    while i < len(first_keys) or j < len(second_keys):
+        if j == len(second_keys) or (i < len(first_keys) and first_keys[i] < second_keys[j]):
+            keys[at], counts[at] = first_keys[i], first_counts[i]
+            i += 1
+        elif i == len(first_keys) or second_keys[j] < first_keys[i]:
+            keys[at], counts[at] = second_keys[j], second_counts[j]
+            j += 1
+        else:
+            keys[at], counts[at] = first_keys[i], first_counts[i] + second_counts[j]
+            i += 1
+            j += 1
+        at += 1
+    return keys[:at], counts[:at]
+
+
+@njit(cache=True, nogil=True)
+def add_groups_of_persons(group_of_record, person_of_record, group_of_person, is_in_several):
+    """Note the group in which each person is seen (-1: in none so far), and who is seen in another one later."""
+    for i in range(len(group_of_record)):
+        person = person_of_record[i]
+        if group_of_person[person] < 0:
+            group_of_person[person] = group_of_record[i]
+        elif group_of_person[person] != group_of_record[i]:
+            is_in_several[person] = True
 
 
 @njit(cache=True, nogil=True)
@@ -158,11 +219,8 @@ def pairs_of_groups(order, group_of_record, value_of_record, person_of_record, n
 
 
 @njit(cache=True, nogil=True)
-def extremes_of_groups(units, is_missing, has_missing, group_of_record, n_groups):
-    """The lowest and highest unit of each group, and how many records of it are missing."""
-    low = np.full(n_groups, np.iinfo(np.int64).max, dtype=np.int64)
-    high = np.full(n_groups, np.iinfo(np.int64).min, dtype=np.int64)
-    missing = np.zeros(n_groups, dtype=np.int64)
+def add_extremes(units, is_missing, has_missing, group_of_record, low, high, missing):
+    """Add a portion of records to the extremes of their groups and to how many are missing."""
     for i in range(len(units)):
         group = group_of_record[i]
         if has_missing and is_missing[i]:
@@ -172,6 +230,15 @@ def extremes_of_groups(units, is_missing, has_missing, group_of_record, n_groups
             low[group] = units[i]
         if units[i] > high[group]:
             high[group] = units[i]
+
+
+@njit(cache=True, nogil=True)
+def extremes_of_groups(units, is_missing, has_missing, group_of_record, n_groups):
+    """The lowest and highest unit of each group, and how many records of it are missing."""
+    low = np.full(n_groups, np.iinfo(np.int64).max, dtype=np.int64)
+    high = np.full(n_groups, np.iinfo(np.int64).min, dtype=np.int64)
+    missing = np.zeros(n_groups, dtype=np.int64)
+    add_extremes(units, is_missing, has_missing, group_of_record, low, high, missing)
     return low, high, missing
 
 

@@ -7,6 +7,26 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
+def add_to_groups(values, group_of_record, sums):
+    """Add a portion of records to the sums of their groups, in the order of the records."""
+    for i in range(len(values)):
+        sums[group_of_record[i]] += values[i]
+
+
+@njit(cache=True, nogil=True)
+def add_errors(units, group_of_record, mean_of_group, mean_of_all, weight_of_record, span, totals):
+    """Add a portion of records to what `errors_of_persons` gives."""
+    total, squares, squares_of_all = totals[0], totals[1], totals[2]
+    for i in range(len(units)):
+        away = abs(units[i] - mean_of_group[group_of_record[i]]) / span
+        total += away * weight_of_record[i]
+        squares += away * away
+        away = (units[i] - mean_of_all) / span
+        squares_of_all += away * away
+    totals[0], totals[1], totals[2] = total, squares, squares_of_all
+
+
+@njit(cache=True, nogil=True)
 def errors_of_persons(units, group_of_record, n_groups, weight_of_record, span):
     """How far records are from the mean of their group.
 
@@ -22,25 +42,14 @@ def errors_of_persons(units, group_of_record, n_groups, weight_of_record, span):
     for group in range(n_groups):
         if sizes[group]:
             sums[group] /= sizes[group]
-    total = 0.0
-    squares = 0.0
-    squares_of_all = 0.0
-    for i in range(len(units)):
-        away = abs(units[i] - sums[group_of_record[i]]) / span
-        total += away * weight_of_record[i]
-        squares += away * away
-        away = (units[i] - mean_of_all) / span
-        squares_of_all += away * away
-    return total, squares, squares_of_all
+    totals = np.zeros(3, np.float64)
+    add_errors(units, group_of_record, sums, mean_of_all, weight_of_record, span, totals)
+    return totals[0], totals[1], totals[2]
 
 
 @njit(cache=True, nogil=True)
-def differences_of_persons(codes, group_of_record, start, codes_of_group, differs, weight_of_record):
-    """The sum over records of weight * the share of the group's records that differ.
-
-    Entries start[g]:start[g + 1] of `codes_of_group` (ascending) and `differs` belong to group g.
-    """
-    total = 0.0
+def add_differences(codes, group_of_record, start, codes_of_group, differs, weight_of_record, total):
+    """Add a portion of records to what `differences_of_persons` gives; gives the new total."""
     for i in range(len(codes)):
         low, high = start[group_of_record[i]], start[group_of_record[i] + 1]
         while high - low > 1:
@@ -51,3 +60,12 @@ def differences_of_persons(codes, group_of_record, start, codes_of_group, differ
                 high = middle
         total += differs[low] * weight_of_record[i]
     return total
+
+
+@njit(cache=True, nogil=True)
+def differences_of_persons(codes, group_of_record, start, codes_of_group, differs, weight_of_record):
+    """The sum over records of weight * the share of the group's records that differ.
+
+    Entries start[g]:start[g + 1] of `codes_of_group` (ascending) and `differs` belong to group g.
+    """
+    return add_differences(codes, group_of_record, start, codes_of_group, differs, weight_of_record, 0.0)

@@ -7,14 +7,28 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def sums_of_persons(units, person_of_record, n_persons, lowest, steps_a_unit):
-    """For each person the sum of units, and the sum of grid steps, both counted from the lowest unit."""
-    sums = np.zeros((n_persons, 2), np.int64)
+def add_sums(units, person_of_record, lowest, steps_a_unit, sums):
+    """Add a portion of records to the sums of their persons: of units and of grid steps above the lowest unit."""
     for i in range(len(units)):
         person = person_of_record[i]
         above = units[i] - lowest
         sums[person, 0] += above
         sums[person, 1] += np.int64(np.rint(above * steps_a_unit))
+
+
+@njit(cache=True, nogil=True)
+def add_squares(units, person_of_record, lowest, steps_a_unit, squares):
+    """Add a portion of records to the sums of their persons of squared grid steps above the lowest unit."""
+    for i in range(len(units)):
+        steps = np.rint((units[i] - lowest) * steps_a_unit)
+        squares[person_of_record[i]] += steps * steps
+
+
+@njit(cache=True, nogil=True)
+def sums_of_persons(units, person_of_record, n_persons, lowest, steps_a_unit):
+    """For each person the sum of units, and the sum of grid steps, both counted from the lowest unit."""
+    sums = np.zeros((n_persons, 2), np.int64)
+    add_sums(units, person_of_record, lowest, steps_a_unit, sums)
     return sums[:, 0], sums[:, 1]
 
 
@@ -22,7 +36,5 @@ def sums_of_persons(units, person_of_record, n_persons, lowest, steps_a_unit):
 def squares_of_persons(units, person_of_record, n_persons, lowest, steps_a_unit):
     """For each person the sum of squared grid steps above the lowest unit."""
     squares = np.zeros(n_persons, np.float64)
-    for i in range(len(units)):
-        steps = np.rint((units[i] - lowest) * steps_a_unit)
-        squares[person_of_record[i]] += steps * steps
+    add_squares(units, person_of_record, lowest, steps_a_unit, squares)
     return squares

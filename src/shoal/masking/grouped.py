@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,26 @@ class GroupedRecords:
         nothing = n_missing == self.n_records
         low[nothing] = high[nothing] = column.extent[0]
         return low, high, n_missing
+
+    def ends(self, column: NumberColumn) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+        """The lowest and the highest value of each group, in units or floats, and how many records miss it."""
+        low, high, n_missing = self.extremes(column)
+        if column.floats is None:
+            return low, high, n_missing
+        present = np.ones(len(column.units), np.bool_) if column.is_missing is None else ~column.is_missing
+        float_low, float_high = np.full(self.n_groups, np.inf), np.full(self.n_groups, -np.inf)
+        np.minimum.at(float_low, self.group_of_record[present], column.floats[present])
+        np.maximum.at(float_high, self.group_of_record[present], column.floats[present])
+        return float_low, float_high, n_missing
+
+    def n_missing(self, column: NumberColumn | CategoryColumn) -> NDArray[np.int64]:
+        """How many records of each group miss the value."""
+        if isinstance(column, CategoryColumn):
+            start, codes, counts = self.categories(column)
+            group = np.repeat(np.arange(self.n_groups), np.diff(start))
+            missing = codes == len(column.categories)
+            return np.bincount(group[missing], weights=counts[missing], minlength=self.n_groups).astype(np.int64)
+        return self.extremes(column)[2]
 
     def means(self, column: NumberColumn) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The mean of units (or floats) of each group, 0 where there is none, and how many records have one."""

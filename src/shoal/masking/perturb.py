@@ -77,6 +77,11 @@ class Perturb:
         """The perturbed table; noise from `rng`, or else from the system's secure randomness."""
         columns = [column for column in table.quasi.values() if isinstance(column, NumberColumn)]
         _refuse(columns, table)
+        if not table.schema.links_records:
+            raise SchemaError(
+                "The mask perturb gives all records of a person the same noise, by which they could be put together "
+                "again: with person_ids = 'none' choose range, mean or suppress."
+            )
         normal = _secret_normal if rng is None else rng.standard_normal
         scaled = np.stack([_scaled(column) for column in columns], axis=1)
         group = grouping.group_of_record(table)

@@ -13,6 +13,7 @@ from shoal.errors import SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
+from shoal.table.apart import GROUP, MEMBER
 from shoal.table.columns import read_times
 from shoal.table.table import QuasiColumn, Table
 
@@ -38,7 +39,8 @@ class Published:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     """Sensitive tables that are published beside the frame, by attribute (anatomize)."""
     linked: pl.DataFrame | None = None
-    """What the steward keeps where attributes are published apart: which values belong to one person."""
+    """What the steward keeps where attributes are published apart, or no person ids: which values belong to one
+    person."""
     excluded: pl.DataFrame | None = None
     """What the steward keeps where an adversary's rules are reckoned with and quasi-identifiers are masked: the values
     that the person of each published record cannot have."""
@@ -60,7 +62,7 @@ def publish(table: Table, grouping: Grouping, mask: Mask, *, rng: np.random.Gene
     records = GroupedRecords.of(table, grouping)
     order = secrecy.secret_order(table.n_records)
     group = records.group_of_record[order]
-    names = secrecy.pseudonyms(table.n_persons) if table.schema.person is not None else None
+    names = secrecy.pseudonyms(table.n_persons) if _has_pseudonyms(table) else None
     columns: dict[str, pl.Series] = {}
     published = table.schema.published()
     for name in table.frame.columns:
@@ -74,7 +76,29 @@ def publish(table: Table, grouping: Grouping, mask: Mask, *, rng: np.random.Gene
             columns[name] = masked_times(table).gather(order)
         else:
             columns[name] = without_unused_categories(table.frame[name]).gather(order)
-    return Published(pl.DataFrame(columns), group, order, names, excluded=_excluded(table, order))
+    linked = None if table.schema.links_records else linked_rows(table, group, order)
+    return Published(pl.DataFrame(columns), group, order, names, linked=linked, excluded=_excluded(table, order))
+
+
+def _has_pseudonyms(table: Table) -> bool:
+    return table.schema.person is not None and table.schema.links_records
+
+
+def linked_rows(table: Table, group: NDArray[np.int32], order: NDArray[np.int32]) -> pl.DataFrame:
+    """What only the steward keeps where no person ids are published: group and person of each published record."""
+    member = secrecy.secret_order(table.n_persons)
+    never = {} if table.adversary is None else table.adversary.never_columns(
+        table.sensitive, table.person_of_record[order]
+    )  # fmt: skip
+    number = secrecy.secret_order(int(group.max()) + 1) + 1
+    return pl.DataFrame(
+        {
+            GROUP: number[group],
+            MEMBER: member[table.person_of_record[order]],
+            **{name: without_unused_categories(table.frame[name]).gather(order) for name in table.sensitive},
+            **never,
+        }
+    )
 
 
 def _excluded(table: Table, order: NDArray[np.int32]) -> pl.DataFrame | None:

@@ -54,10 +54,9 @@ class Ranges:
         return self._ranges(column, records, table)
 
     def _ranges(self, column: NumberColumn, records: GroupedRecords, table: Table) -> pl.Series:
-        low, high, n_missing = _ends(column, records)
+        low, high, n_missing = records.ends(column)
         low_texts, high_texts = _texts(column, low), _texts(column, high)
-        has_dash = low_texts.str.contains("-", literal=True) | high_texts.str.contains("-", literal=True)
-        spaced = column.kind != "number" or bool(has_dash.any())
+        spaced = column.kind != "number" or _has_dashes(column, low_texts, high_texts)
         labels = between(low_texts, high_texts, spaced=spaced)
         lowest, highest = column.extent
         if column.categories and lowest == 0 and highest == len(column.categories) - 1:
@@ -68,24 +67,15 @@ class Ranges:
         return or_missing(labels, n_missing, records.n_records)
 
 
-def _ends(column: NumberColumn, records: GroupedRecords) -> tuple[Ends, Ends, NDArray[np.int64]]:
-    """The lowest and the highest value of each group, in units or floats, and how many records miss it."""
-    low, high, n_missing = records.extremes(column)
-    if column.floats is None:
-        return low, high, n_missing
-    present = _present(column)
-    float_low, float_high = np.full(records.n_groups, np.inf), np.full(records.n_groups, -np.inf)
-    np.minimum.at(float_low, records.group_of_record[present], column.floats[present])
-    np.maximum.at(float_high, records.group_of_record[present], column.floats[present])
-    return float_low, float_high, n_missing
+def _has_dashes(column: NumberColumn, low: pl.Series, high: pl.Series) -> bool:
+    """Whether some range ends are written with a dash, which could be mistaken for that of the range."""
+    if column.whole is not None and column.whole.has_dashes is not None:
+        return column.whole.has_dashes
+    return bool((low.str.contains("-", literal=True) | high.str.contains("-", literal=True)).any())
 
 
 def _texts(column: NumberColumn, values: Ends) -> pl.Series:
     return texts_of_units(column, values) if column.floats is None else texts_of_floats(values)
-
-
-def _present(column: NumberColumn) -> NDArray[np.bool_]:
-    return np.ones(len(column.units), np.bool_) if column.is_missing is None else ~column.is_missing
 
 
 def lone_extremes(column: NumberColumn, table: Table) -> int:
@@ -164,12 +154,16 @@ def _sets(column: CategoryColumn, records: GroupedRecords) -> pl.Series:
 
 def _ancestors(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecords) -> pl.Series:
     """The lowest node of the hierarchy above all values of a group."""
-    texts, codes_of_records = texts_in_hierarchy(column)
-    known = [text for text in texts if text is not None]
+    if isinstance(column, CategoryColumn):
+        start, categories, _ = records.categories(column)
+        group = np.repeat(np.arange(records.n_groups, dtype=np.int32), np.diff(start))
+        codes = categories.astype(np.int32)
+        known: list[str] = column.categories.cast(pl.String).to_list()
+    else:
+        texts, codes = texts_in_hierarchy(column)
+        group = records.group_of_record
+        known = [text for text in texts if text is not None]
     hierarchy.check_covers(known, column=column.name)
-    present = codes_of_records < len(known)
-    codes = codes_of_records[present]
-    group = records.group_of_record[present]
-    labels = hierarchy.common_ancestor_of_groups(known, group, codes, records.n_groups)
-    n_missing = records.n_records - np.bincount(group, minlength=records.n_groups)
-    return or_missing(pl.Series(labels, dtype=pl.String), n_missing, records.n_records)
+    present = codes < len(known)
+    labels = hierarchy.common_ancestor_of_groups(known, group[present], codes[present], records.n_groups)
+    return or_missing(pl.Series(labels, dtype=pl.String), records.n_missing(column), records.n_records)

@@ -6,6 +6,7 @@ published table does, but in a form that need not be read out of labels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +49,7 @@ class _Part:
     def lines(self, mask: str) -> pl.DataFrame:
         n = self.records.n_groups
         covered = self._covered(mask)
-        is_missing = _is_missing(self.column)
-        n_missing = np.bincount(self.records.group_of_record[is_missing], minlength=n)
+        n_missing = self.records.n_missing(self.column)
         everything = self.labels.fill_null("").str.strip_suffix(" or missing") == EVERYTHING
         nothing: list[None] = [None] * n
         return pl.DataFrame(
@@ -86,7 +86,7 @@ class _Part:
                 for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
             ]
             return {"members": present}
-        low, high, n_missing = _ends(self.column, self.records)
+        low, high, n_missing = self.records.ends(self.column)
         has_values = n_missing < self.records.n_records
         if self.column.categories:
             order = self.column.categories
@@ -114,28 +114,13 @@ def scheme_of(table: Table, published: Published, mask: Any) -> pl.DataFrame:
     group_of_record = np.empty(table.n_records, dtype=np.int32)
     group_of_record[published.record_of_published] = published.group_of_record
     records = GroupedRecords(group_of_record, int(group_of_record.max()) + 1)
-    parts = []
-    for column in table.quasi.values():
-        labels = mask.mask(column, records, table).cast(pl.String)
-        parts.append(_Part(column, records, labels).lines(str(mask.name)))
-    return pl.concat(parts)
+    labels = {column.name: mask.mask(column, records, table).cast(pl.String) for column in table.quasi.values()}
+    return scheme_of_groups(table, records, labels, str(mask.name))
 
 
-def _is_missing(column: QuasiColumn) -> NDArray[np.bool_]:
-    if isinstance(column, CategoryColumn):
-        return np.asarray(column.codes == len(column.categories))
-    return np.zeros(len(column.units), np.bool_) if column.is_missing is None else column.is_missing
-
-
-def _ends(column: NumberColumn, records: GroupedRecords) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    low, high, n_missing = records.extremes(column)
-    if column.floats is None:
-        return low, high, n_missing
-    present = ~_is_missing(column)
-    float_low, float_high = np.full(records.n_groups, np.inf), np.full(records.n_groups, -np.inf)
-    np.minimum.at(float_low, records.group_of_record[present], column.floats[present])
-    np.maximum.at(float_high, records.group_of_record[present], column.floats[present])
-    return float_low, float_high, n_missing
+def scheme_of_groups(table: Table, records: GroupedRecords, labels: Mapping[str, pl.Series], mask: str) -> pl.DataFrame:
+    """The same, where what each group shows of each quasi-identifier is known."""
+    return pl.concat(_Part(column, records, labels[name]).lines(mask) for name, column in table.quasi.items())
 
 
 def _texts(column: NumberColumn, values: NDArray[Any]) -> pl.Series:

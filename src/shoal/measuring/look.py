@@ -30,7 +30,7 @@ from shoal.table.apart import (
     with_background_shown,
 )
 from shoal.table.columns import code_values
-from shoal.table.observe import Observation, number_alike
+from shoal.table.observe import Observation, number_alike, number_equal
 from shoal.table.schema import Schema
 
 IDENTITIES_VISIBLE = (
@@ -48,6 +48,15 @@ GROUPS_HIDDEN = (
     "Values are perturbed, so no groups are visible: models are those of the grouping, which the steward keeps. What "
     "protects a person is measured by linkage."
 )
+
+
+RECORDS_UNLINKED = (
+    "Records are not linked to persons in what is published. Models that count persons are checked from what the "
+    "steward keeps."
+)
+
+RECORDS_SHOWN = frozenset({"records", "most_records_of_value", "distinct_values"})
+"""What can be counted without knowing whose a record is."""
 
 
 QUASI_TAKEN_AS_EXACT = (
@@ -79,7 +88,9 @@ def look_at_release(
     An adversary who knows rules knows the real quasi-identifiers too. So rules are applied to quasi-identifiers only
     where these are published as they are; elsewhere the steward's word is needed on what is excluded for whom.
     """
-    problems = _problems(frame, schema)
+    problems = problems_of_columns(frame.columns, schema)
+    if not schema.links_records and not tables and not publishes_apart(frame, schema):
+        return _look_at_unlinked(frame, schema, models, linked, excluded, problems)
     if linked is not None and not tables and not publishes_apart(frame, schema):
         return _look_at_perturbed(frame, schema, models, linked, problems)
     if not tables and not publishes_apart(frame, schema):
@@ -251,9 +262,64 @@ def _look_at_perturbed(
     return measure_risk(seen, counts), _saying_why(verdict, models, ())
 
 
+def _look_at_unlinked(
+    frame: pl.DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    linked: pl.DataFrame | None,
+    excluded: pl.DataFrame | None,
+    problems: list[str],
+) -> tuple[Risk, Verdict]:
+    """A release that does not show which records belong to one person: that is taken from what the steward keeps.
+
+    Without it every group is taken as one person's, the least safe that can be, and models of persons do not hold.
+    """
+    rows = replace(schema, person=None, person_ids="pseudonyms")
+    shown = Observation.of_frame(frame.drop(schema.person or "", strict=False), rows)
+    needs = NEEDS.union(*(model.needs for model in models))
+    person, n_persons = shown.group_of_record, shown.n_groups
+    misfits: list[str] = []
+    if linked is not None:
+        misfits = _misfits_of_rows(frame, schema, linked)
+        if not misfits:
+            codes, members = code_values(linked[MEMBER])
+            person, n_persons = codes, len(members)
+    seen = replace(shown, person_of_record=person, n_persons=n_persons)
+    counts = seen.counts(needs)
+    kept: GroupCounts | None = None
+    if linked is not None and not misfits:
+        several = seen.persons_in_several_groups
+        if several:
+            problems.append(f"{several:,} of {n_persons:,} persons have records in more than one group.")
+        with_rules, more = _with_excluded(frame, schema, excluded, seen, models)
+        kept = with_rules or counts
+        misfits += more
+    verdict = judge(
+        models, _knowing(counts, RECORDS_SHOWN), checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits],
+        notes=[RECORDS_UNLINKED], steward=kept,
+    )  # fmt: skip
+    return measure_risk(seen, counts), _saying_why(verdict, models, ())
+
+
+def _misfits_of_rows(frame: pl.DataFrame, schema: Schema, linked: pl.DataFrame) -> list[str]:
+    """Why what the steward keeps of the persons of published records, row by row, is not of this table."""
+    absent = [name for name in (MEMBER, *schema.sensitive) if name not in linked.columns]
+    if absent:
+        return [f"What the steward keeps of the release lacks the columns: {', '.join(absent)}."]
+    if len(linked) != len(frame) or linked[MEMBER].null_count():
+        return ["What the steward keeps of the release has other records than were published."]
+    return [
+        f"What the steward keeps of '{name}' is not what was published."
+        for name in schema.sensitive
+        if not np.array_equal(number_equal([frame[name]])[0], number_equal([linked[name]])[0])
+    ]
+
+
 def _same_values(published: pl.Series, kept: pl.Series) -> bool:
     """Whether two columns have the same values equally often, whatever type a file gave them."""
-    first, second = (sorted(column.cast(pl.String).value_counts()["count"].to_list()) for column in (published, kept))
+    first, second = (
+        sorted(column.cast(pl.String).rename("value").value_counts()["count"].to_list()) for column in (published, kept)
+    )
     return first == second
 
 
@@ -270,6 +336,8 @@ def _values_beside(frame: pl.DataFrame, tables: Mapping[str, pl.DataFrame], sche
 
 def _several_records(frame: pl.DataFrame, schema: Schema) -> list[str]:
     """What tells that a permuted table has not one record a person."""
+    if schema.person is not None and schema.person not in frame.columns:
+        return ["A permuted table has one record a person, but ids of persons, which would show it, are not published."]
     if schema.person is None or frame[schema.person].n_unique() == len(frame):
         return []
     return [f"A permuted table has one record a person, but '{schema.person}' names persons more than once."]
@@ -300,12 +368,14 @@ def _groups_are_alike(frame: pl.DataFrame, schema: Schema) -> bool:
     return len(shown) == frame[GROUP].n_unique()
 
 
-def _problems(frame: pl.DataFrame, schema: Schema) -> list[str]:
+def problems_of_columns(columns: Sequence[str], schema: Schema) -> list[str]:
     """What a release must not show, whatever the models say."""
-    problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in frame.columns]
+    problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in columns]
+    if not schema.links_records and schema.person in columns:
+        problems.append(f"'{schema.person}' is published, but the policy publishes no person ids.")
     named = {name for name, _ in schema.roles()}
     return problems + [
         f"'{name}' is published, but the policy gives it no role."
-        for name in frame.columns
+        for name in columns
         if name not in named and name != GROUP
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,8 +55,11 @@ def measure_utility(table: Table, grouping: Grouping, *, exact_quasi: bool = Fal
     With `exact_quasi` quasi-identifiers are published as they are, so that nothing of them is lost.
     """
     utility = _utility_of(table, grouping)
-    if not exact_quasi:
-        return utility
+    return _with_exact_quasi(utility) if exact_quasi else utility
+
+
+def _with_exact_quasi(utility: Utility) -> Utility:
+    """The same where quasi-identifiers are published as they are, so that nothing of them is lost."""
     nothing = dict.fromkeys(utility.ane_of_column, 0.0)
     return replace(utility, ane=0.0, ane_of_column=nothing, granularity=1.0, within_variance=0.0)
 
@@ -68,18 +72,97 @@ def _utility_of(table: Table, grouping: Grouping) -> Utility:
     for name, column in table.quasi.items():
         loss = _loss(column, records, weight_of_record)
         errors[name] = loss.error
-        covered.append(_covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered)
+        covered.append(covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered)
         inside += loss.inside
         total += loss.total
+    return utility_of_losses(errors, covered, inside, total, records)
+
+
+def utility_of_losses(
+    errors: dict[str, float], covered: Sequence[float], inside: float, total: float, records: GroupedRecords
+) -> Utility:
+    """The utility from what quasi-identifiers lose: their errors, what is covered, and squares inside and in all."""
     sizes = records.n_records
+    n_records = int(sizes.sum())
     return Utility(
         ane=float(np.mean(list(errors.values()))),
         ane_of_column=errors,
-        discernability=float((sizes.astype(np.float64) ** 2).sum() / table.n_records),
-        average_group_size=float(table.n_records / grouping.n_groups),
+        discernability=float((sizes.astype(np.float64) ** 2).sum() / n_records),
+        average_group_size=float(n_records / records.n_groups),
         granularity=1.0 - float(np.mean(covered)),
         within_variance=inside / total if total else 0.0,
     )
+
+
+@dataclass(frozen=True)
+class PartOfLoss:
+    """What a part of a table loses, as sums that can be added up over parts that are grouped by themselves."""
+
+    records: int
+    persons: int
+    groups: int
+    squared_sizes: float
+    """The sum of squared group sizes, in records."""
+    errors: dict[str, float]
+    """For each quasi-identifier, the sum over persons of the mean distance of their records."""
+    covered: dict[str, float]
+    """The sum over records of the share of the domain that their group covers."""
+    inside: dict[str, float]
+    """The sum of squares inside groups."""
+    moments: dict[str, tuple[float, float]]
+    """For numbers, the sums of values and of their squares, scaled to [0, 1]."""
+    categories: dict[str, tuple[int, ...]]
+    """For nominal quasi-identifiers, the records of each category of the whole table."""
+
+
+def loss_of_part(table: Table, grouping: Grouping) -> PartOfLoss:
+    """What a grouping loses of a part of a larger table, whose extents and categories the columns know."""
+    records = GroupedRecords.of(table, grouping)
+    weight_of_record = (1.0 / table.records_of_person.astype(np.float64))[table.person_of_record]
+    errors, covered, inside, moments, categories = {}, {}, {}, {}, {}
+    for name, column in table.quasi.items():
+        loss = _loss(column, records, weight_of_record)
+        errors[name], inside[name] = loss.error, loss.inside
+        share = covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered
+        covered[name] = share * table.n_records
+        if isinstance(column, CategoryColumn):
+            categories[name] = tuple(np.bincount(column.codes, minlength=column.n_codes).tolist())
+        else:
+            low, high = column.extent
+            scaled = (column.units_with_missing() - low) / float(max(high - low, 1))
+            moments[name] = float(scaled.sum()), float((scaled**2).sum())
+    sizes = records.n_records.astype(np.float64)
+    return PartOfLoss(
+        records=table.n_records, persons=table.n_persons, groups=grouping.n_groups,
+        squared_sizes=float((sizes**2).sum()), errors=errors, covered=covered, inside=inside, moments=moments,
+        categories=categories,
+    )  # fmt: skip
+
+
+def utility_of_parts(parts: Sequence[PartOfLoss], *, exact_quasi: bool = False) -> Utility:
+    """What all parts of a table lose together: the same as of the whole table, but for rounding."""
+    n_records, n_persons = sum(part.records for part in parts), sum(part.persons for part in parts)
+    names = list(parts[0].errors)
+    errors = {name: sum(part.errors[name] for part in parts) / n_persons for name in names}
+    covered = [sum(part.covered[name] for part in parts) / n_records for name in names]
+    total = 0.0
+    for name in names:
+        if name in parts[0].categories:
+            counts = np.sum([part.categories[name] for part in parts], axis=0).astype(np.float64)
+            total += 0.5 * float(n_records - (counts**2).sum() / n_records)
+        else:
+            sums, squares = np.sum([part.moments[name] for part in parts], axis=0)
+            total += float(squares - sums**2 / n_records)
+    inside = sum(part.inside[name] for part in parts for name in names)
+    utility = Utility(
+        ane=float(np.mean(list(errors.values()))),
+        ane_of_column=errors,
+        discernability=sum(part.squared_sizes for part in parts) / n_records,
+        average_group_size=n_records / sum(part.groups for part in parts),
+        granularity=1.0 - float(np.mean(covered)),
+        within_variance=inside / total if total else 0.0,
+    )
+    return _with_exact_quasi(utility) if exact_quasi else utility
 
 
 @dataclass(frozen=True)
@@ -103,33 +186,62 @@ def _number_loss(column: NumberColumn, records: GroupedRecords, weight_of_record
     error, inside, total = distances.errors_of_persons(
         units, records.group_of_record, records.n_groups, weight_of_record, span
     )
+    return _Loss(error, covered_by_ranges(column, records), inside, total)
+
+
+def covered_by_ranges(column: NumberColumn, records: GroupedRecords) -> float:
+    """The mean over records of the share of a number's extent that the range of their group covers."""
+    low, high = column.extent
     lowest, highest, n_missing = records.extremes(column)
-    width = (highest - lowest) / span
+    width = (highest - lowest) / float(max(high - low, 1))
     width[(n_missing > 0) & (n_missing < records.n_records)] = 1.0
-    covered = float((width * records.n_records).sum() / len(weight_of_record))
-    return _Loss(error, covered, inside, total)
+    return float((width * records.n_records).sum() / int(records.n_records.sum()))
 
 
 def _nominal_loss(column: CategoryColumn, records: GroupedRecords, weight_of_record: NDArray[np.float64]) -> _Loss:
-    start, codes, counts = records.categories(column)
-    group = np.repeat(np.arange(records.n_groups), np.diff(start))
-    differs = 1.0 - counts / records.n_records[group]
+    start, codes, differs = differing_categories(column, records)
     error = distances.differences_of_persons(
         column.codes, records.group_of_record, start, codes, differs, weight_of_record
     )
+    in_table = np.bincount(column.codes, minlength=column.n_codes)
+    return _Loss(error, covered_by_sets(column, records), *squares_of_categories(column, records, in_table))
+
+
+def differing_categories(
+    column: CategoryColumn, records: GroupedRecords
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """The categories of each group, and the share of its records that have another: starts, codes, shares."""
+    start, codes, counts = records.categories(column)
+    return start, codes, 1.0 - counts / records.n_records[np.repeat(np.arange(records.n_groups), np.diff(start))]
+
+
+def squares_of_categories(
+    column: CategoryColumn, records: GroupedRecords, records_of_code: NDArray[np.int64]
+) -> tuple[float, float]:
+    """The sums of squares of a nominal column inside groups and in all."""
+    start, _, counts = records.categories(column)
+    group = np.repeat(np.arange(records.n_groups), np.diff(start))
     squared = np.bincount(group, weights=counts.astype(np.float64) ** 2, minlength=records.n_groups)
-    in_table = np.bincount(column.codes, minlength=column.n_codes).astype(np.float64)
+    n_records = int(records_of_code.sum())
     inside = 0.5 * float((records.n_records - squared / records.n_records).sum())
-    total = 0.5 * float(len(column.codes) - (in_table**2).sum() / len(column.codes))
-    return _Loss(error, _covered_categories(column, start, records), inside, total)
+    return inside, 0.5 * float(n_records - (records_of_code.astype(np.float64) ** 2).sum() / n_records)
 
 
-def _covered_by_nodes(column: QuasiColumn, records: GroupedRecords) -> float:
-    share = levels_of(column).share_of_groups(records.group_of_record, records.n_groups)
-    return float((share * records.n_records).sum() / len(records.group_of_record))
+def covered_by_nodes(column: QuasiColumn, records: GroupedRecords) -> float:
+    """The mean over records of the share of the values that the node above their group covers."""
+    levels = levels_of(column)
+    if isinstance(column, CategoryColumn):
+        start, codes, _ = records.categories(column)
+        group = np.repeat(np.arange(records.n_groups, dtype=np.int32), np.diff(start))
+        levels, group_of_record = replace(levels, code_of_record=codes.astype(np.int32)), group
+    else:
+        group_of_record = records.group_of_record
+    share = levels.share_of_groups(group_of_record, records.n_groups)
+    return float((share * records.n_records).sum() / int(records.n_records.sum()))
 
 
-def _covered_categories(column: CategoryColumn, start: NDArray[np.int64], records: GroupedRecords) -> float:
-    others = max(column.n_codes - 1, 1)
-    width = (np.diff(start) - 1) / others
-    return float((width * records.n_records).sum() / len(column.codes))
+def covered_by_sets(column: CategoryColumn, records: GroupedRecords) -> float:
+    """The mean over records of the share of the categories that the set of their group covers."""
+    start, _, _ = records.categories(column)
+    width = (np.diff(start) - 1) / max(column.n_codes - 1, 1)
+    return float((width * records.n_records).sum() / int(records.n_records.sum()))

@@ -16,6 +16,8 @@ from shoal.table.hierarchy import Hierarchy
 
 INTERVALS = 16
 """About how many intervals of the smallest width a column of numbers gets that has no hierarchy."""
+TINY, HUGE = 1e-290, 1e290
+"""Numbers that span less, or lie farther from 0, have no intervals above them."""
 ABSENT = -1
 """In `parent`: the root stands above, which says nothing. In `node_of_code`: no node at this level."""
 
@@ -157,6 +159,8 @@ def _intervals(numbers: NDArray[np.float64]) -> Iterator[tuple[list[str], NDArra
     """For each width the labels of the intervals that hold a number, and the interval of each number."""
     if not len(numbers) or not math.isfinite(numbers.max() - numbers.min()) or numbers.max() == numbers.min():
         return
+    if numbers.max() - numbers.min() < TINY or max(numbers.max(), -numbers.min()) > HUGE:
+        return  # nearly what floats cannot hold, where ends of intervals would not be apart
     is_whole = bool((numbers == np.floor(numbers)).all())
     width = _round_width(float(numbers.max() - numbers.min()) / INTERVALS)
     width = max(width, Fraction(2)) if is_whole else width

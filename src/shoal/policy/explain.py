@@ -27,7 +27,12 @@ def explain(policy: Policy) -> str:
         *_about_method(policy),
         *_about_budget(policy.budget),
         *_about_knowledge(policy.knowledge),
+        *_about_ledger(policy),
     ]
+    if policy.safe_cells:
+        sentences.append(
+            "CSV and Excel files have an apostrophe before cells that a spreadsheet would run as formulas."
+        )
     if policy.seed is not None:
         sentences.append(f"The seed {policy.seed} governs ties and noise; never pseudonyms and record order.")
     return "\n".join(sentences)
@@ -178,7 +183,11 @@ def _about_persons(policy: Policy) -> str:
     person = policy.columns.person
     if person is None:
         return "Each record is taken as a person of its own."
-    form = "not published" if policy.mask == "anatomize" else "published as a random pseudonym"
+    form = "published as a random pseudonym"
+    if policy.mask == "anatomize":
+        form = "not published"
+    elif policy.columns.person_ids == "none":
+        form = "not published: nobody sees which records belong to one person"
     return f"Persons are told apart by '{person}', which is {form}."
 
 
@@ -245,6 +254,16 @@ def _about_knowledge(knowledge: Knowledge | None) -> list[str]:
         known = _listed([f"'{item.column}' is {item.node}" for item in fact.when])
         told.append(f"It is known that, where {known}, '{fact.never.column}' is never {fact.never.node}.")
     return told
+
+
+def _about_ledger(policy: Policy) -> list[str]:
+    if policy.ledger is None:
+        return []
+    told = {
+        "warn": "it is said where a model is broken together with earlier releases",
+        "refuse": "nothing is released where a model is broken together with earlier releases",
+    }
+    return [f"What is released about whom is remembered in a ledger by keyed hashes; {told[policy.ledger.mode]}."]
 
 
 def _named(names: Iterable[str]) -> str:

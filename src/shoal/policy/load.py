@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, model_validator
 
 from shoal.errors import ParameterError, PolicyError, did_you_mean
 from shoal.models import MODELS, Model
@@ -20,6 +20,7 @@ from shoal.policy.policy import (
     Choices,
     ColumnChoices,
     KnowledgeChoices,
+    LedgerChoices,
     Option,
     Policy,
     Share,
@@ -58,7 +59,9 @@ class _File(Choices):
     budget: BudgetChoices = BudgetChoices()
     knowledge: KnowledgeChoices | None = None
     tables: dict[str, TableChoices] = Field(default_factory=dict)
+    ledger: LedgerChoices | None = None
     seed: StrictInt | None = None
+    safe_cells: StrictBool = False
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
@@ -109,8 +112,10 @@ def policy_from_document(document: Document, *, name: str = "The policy") -> Pol
         budget=file.budget,
         source=file.source,
         seed=file.seed,
+        safe_cells=file.safe_cells,
         knowledge=None if file.knowledge is None else file.knowledge.knowledge(),
         tables=file.tables,
+        ledger=file.ledger,
     )
 
 

@@ -184,6 +184,7 @@ class ColumnChoices(Choices):
     time: str | None = None
     time_as: Literal["sequence", "shift"] = "sequence"
     missing: Literal["value", "refuse", "drop"] = "value"
+    person_ids: Literal["pseudonyms", "none"] = "pseudonyms"
 
     @model_validator(mode="after")
     def _is_a_schema(self) -> ColumnChoices:
@@ -204,6 +205,7 @@ class ColumnChoices(Choices):
             time=self.time,
             time_as=self.time_as,
             missing=self.missing,
+            person_ids=self.person_ids,
         )
 
 
@@ -270,6 +272,15 @@ class KnowledgeChoices(Choices):
         )
 
 
+class LedgerChoices(Choices):
+    """Where it is remembered what was released about whom, and what happens where a release breaks a model with it."""
+
+    file: Annotated[str, AfterValidator(_no_address)]
+    key: Annotated[str, AfterValidator(_no_address)] | None = None
+    """The file of the key, never the key itself."""
+    mode: Literal["warn", "refuse"] = "warn"
+
+
 Option = str | int | float | bool
 
 
@@ -306,10 +317,14 @@ class Policy:
         How the files are read.
     seed
         Governs ties and noise; None draws one.
+    safe_cells
+        Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run.
     knowledge
         What an adversary is taken to know, for models that reckon with it; None where the policy does not say.
     tables
         Several related tables by name, where the policy is about more than one.
+    ledger
+        Where releases are remembered, if anywhere.
 
     Examples
     --------
@@ -328,8 +343,10 @@ class Policy:
     budget: BudgetChoices = field(default_factory=BudgetChoices)
     source: SourceChoices = field(default_factory=SourceChoices)
     seed: int | None = None
+    safe_cells: bool = False
     knowledge: Knowledge | None = None
     tables: Mapping[str, TableChoices] = field(default_factory=dict)
+    ledger: LedgerChoices | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -371,6 +388,7 @@ class Policy:
             time=schema.time,
             time_as=schema.time_as,  # type: ignore[arg-type]
             missing=schema.missing,  # type: ignore[arg-type]
+            person_ids=schema.person_ids,  # type: ignore[arg-type]
         )
         return cls(
             columns=columns,
@@ -418,7 +436,7 @@ class Policy:
         return tuple(Path(folder) / file for file in named if file is not None)
 
     def moved(self, old: str | Path, new: str | Path) -> Policy:
-        """The policy as it must read in another folder, for it to name the same hierarchy and person files."""
+        """The policy as it must read in another folder, for it to name the same files."""
 
         def moved_file(file: str) -> str:
             if Path(file).is_absolute():
@@ -443,7 +461,11 @@ class Policy:
         tables = {
             name: table.model_copy(update={"file": moved_file(table.file)}) for name, table in self.tables.items()
         }
-        return replace(self, columns=columns, source=source, tables=tables)
+        ledger = self.ledger
+        if ledger is not None:
+            files = {name: moved_file(file) for name, file in (("file", ledger.file), ("key", ledger.key)) if file}
+            ledger = ledger.model_copy(update=files)
+        return replace(self, columns=columns, source=source, tables=tables, ledger=ledger)
 
     def to_document(self) -> dict[str, Any]:
         """The policy as nested dicts, without what has its default; `from_document` reads it back."""

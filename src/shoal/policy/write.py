@@ -28,6 +28,7 @@ def document_of(policy: Policy) -> dict[str, Any]:
     """The policy as nested dicts in the order of the file, without what has its default."""
     document = {
         "seed": policy.seed,
+        "safe_cells": policy.safe_cells or None,
         "source": _source(policy),
         "columns": _columns(policy),
         "models": models_table(policy.models),
@@ -36,6 +37,7 @@ def document_of(policy: Policy) -> dict[str, Any]:
         "budget": _without_defaults(policy.budget),
         "knowledge": _knowledge(policy.knowledge),
         "tables": {name: _without_defaults(table) for name, table in policy.tables.items()},
+        "ledger": {} if policy.ledger is None else _without_defaults(policy.ledger),
     }
     return {
         key: value

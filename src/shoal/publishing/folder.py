@@ -136,6 +136,11 @@ def finish_interrupted(target: str | Path) -> None:
             ) from error
 
 
+def ready_folders(target: str | Path) -> list[Path]:
+    """Whole folders beside `target` that a killed run was about to put in its place."""
+    return [path for kind, path in _Place.of(target).leftovers() if kind == "ready"]
+
+
 @dataclass(frozen=True)
 class _Place:
     """Where a release goes: `path` with all links around it resolved, `shown` as the user wrote it."""

@@ -48,6 +48,13 @@ def write_pages(folder: Path) -> None:
     list_anew(folder, PAGES)
 
 
+def write_pages_from(folder: Path, numbers: Mapping[str, Any]) -> None:
+    """Write report.json with these numbers, and the pages from it, into a filled folder that has its manifest."""
+    _write_anew(folder / NUMBERS, json.dumps(numbers, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    list_anew(folder, [NUMBERS])
+    write_pages(folder)
+
+
 def render_report_of(folder: Path, numbers: Mapping[str, Any] | None = None) -> str:
     """The report of a release folder as it would be written now; `numbers` where the folder has none."""
     from shoal.reporting.html import render_report
@@ -84,10 +91,10 @@ def renew_pages(folder: str | Path, numbers: Mapping[str, Any] | None = None) ->
                 place.mkdir(mode=stat.S_IMODE(path.stat().st_mode))
             else:
                 _link(path, place)
-        if numbers is not None:
-            _write_anew(new / NUMBERS, json.dumps(numbers, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-            list_anew(new, [NUMBERS])
-        write_pages(new)
+        if numbers is None:
+            write_pages(new)
+        else:
+            write_pages_from(new, numbers)
 
 
 def refuse_changed(folder: str | Path) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
 from shoal.errors import InputError
 from shoal.mining.rules import Rules
-from shoal.reading import CsvOptions, read_files
+from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, without_safe_cells
+from shoal.reading import CsvOptions, Reading, read_files
 
 CODEBOOK = "codebook.json"
 LINKED = "steward/linked.parquet"
@@ -34,12 +35,40 @@ class PublishedFiles:
 
 def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
     """Read a published file and what belongs to it in its folder, by the codebook there."""
-    frame = read_files(file, csv=csv).frame
-    tables = {name: read_files(path, csv=csv).frame for name, path in _files_of_tables(file.parent).items()}
+    frame = _read_table(file, csv)
+    tables = {name: _read_table(path, csv) for name, path in _files_of_tables(file.parent).items()}
     kept = [file.parent / name for name in (LINKED, EXCLUDED)]
-    linked, excluded = (read_files(path, csv=csv).frame if path.is_file() else None for path in kept)
+    linked, excluded = (_read_table(path, csv) if path.exists() else None for path in kept)
     rules = file.parent / RULES
     return PublishedFiles(frame, tables, linked, excluded, read_rules(rules) if rules.is_file() else None)
+
+
+def _read_table(file: Path, csv: CsvOptions) -> pl.DataFrame:
+    """A published table: a file, or a folder of part files such as Spark writes."""
+    if not file.is_dir():
+        return read_as_published(file, csv=csv).frame
+    parts = sorted(file.glob("part-*"))
+    if not parts:
+        raise InputError(f"The folder '{file}' holds no part files of a published table.")
+    return read_files(parts, csv=csv).frame
+
+
+def read_as_published(file: Path, *, csv: CsvOptions) -> Reading:
+    """Read one published file as its codebook says: by its delimiter, and without apostrophes that were put there."""
+    told = _cells_in_codebook(file.parent) if file.suffix.removeprefix(".") in FORMATS_OF_SPREADSHEETS else {}
+    delimiter = told.get("delimiter")
+    if csv.delimiter is None and isinstance(delimiter, str) and len(delimiter) == 1:
+        csv = replace(csv, delimiter=delimiter)
+    reading = read_files(file, csv=csv)
+    return replace(reading, frame=without_safe_cells(reading.frame)) if told.get("safe_cells") else reading
+
+
+def _cells_in_codebook(folder: Path) -> dict[str, object]:
+    try:
+        book = json.loads((folder / CODEBOOK).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return book if isinstance(book, dict) else {}
 
 
 def read_rules(file: Path) -> Rules:

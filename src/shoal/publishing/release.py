@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
+from shoal.attacking.setting import MOST_TARGETS, Setting
+from shoal.attacking.suite import SuiteResult, run_attacks
 from shoal.masking.publish import Published
 from shoal.masking.ranges import lone_extremes
 from shoal.measuring.aggregates import AggregateError
@@ -25,6 +28,7 @@ from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
 from shoal.table.columns import NumberColumn
 from shoal.table.frames import like_the_given
+from shoal.table.hierarchy import Hierarchy
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from shoal.publishing.write import Ledger
     from shoal.reading import CsvOptions, Labels
 
 
@@ -100,6 +105,8 @@ class Release:
     """How the risk of the input is spread over persons, values and groups, where it was measured."""
     knowledge: Knowledge | None = None
     """What was said of an adversary's knowledge, for models that reckon with it."""
+    attacked: SuiteResult | None = None
+    """What the attacks that know the original got, where they were asked for."""
 
     @property
     def rules(self) -> Rules | None:
@@ -143,6 +150,7 @@ class Release:
             **({"query_error": self.query_error.to_dict()} if self.query_error is not None else {}),
             **self._aggregated(),
             **self._against(),
+            **({} if self.attacked is None else self.attacked.to_dict()),
             "notes": list(self.notes),
             "verdict": self.verdict.to_dict(),
             "before": before,
@@ -171,6 +179,26 @@ class Release:
             "moments": {name: part.tolist() if hasattr(part, "tolist") else part for name, part in vars(moved).items()},
         }
 
+    def attack(
+        self,
+        attacks: Sequence[str] | None = None,
+        *,
+        targets: int = MOST_TARGETS,
+        known_values: Sequence[int] = (1, 2, 3, 4),
+        similar: Mapping[str, Hierarchy] | None = None,
+        seed: int = 0,
+    ) -> SuiteResult:
+        """Try every attack that applies, knowing whose each published record is; as `shoal.attack_suite`."""
+        at = self.published.record_of_published
+        person = at if self.published.tables else self.table.person_of_record[at]  # sensitive tables: one row a person
+        setting = Setting(
+            schema=self.schema, frame=self.published.frame, original=self.table, tables=self.published.tables,
+            mask=str(getattr(self.mask, "name", "custom")), origin=person.astype(np.int64), most_targets=targets,
+            seed=seed, similar=dict(similar or {}), known_values=tuple(known_values),
+            method=self.method, models=self.models,  # type: ignore[arg-type]
+        )  # fmt: skip
+        return run_attacks(setting, attacks)
+
     def write(
         self,
         folder: str | Path,
@@ -187,6 +215,8 @@ class Release:
         sources: Sequence[str] = (),
         into: str | None = None,
         into_table: str | None = None,
+        ledger: Ledger | None = None,
+        safe_cells: bool = False,
     ) -> Path:
         """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
 
@@ -210,16 +240,23 @@ class Release:
             The address of a database and the name of a table in it, to write the release there too, in one transaction.
             An earlier release there is replaced with `overwrite`, another table never. Neither user nor password of the
             address is kept.
+        ledger
+            Remembers what is released about whom (`shoal.Ledger`), and warns or refuses where this release breaks a
+            model together with earlier ones.
+        safe_cells
+            Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run as formulas.
 
         Raises
         ------
         OutputError
             Where the release cannot be written; then nothing is.
+        PrivacyNotMetError
+            Where a ledger refuses the release; then nothing is written.
         """
         from shoal.publishing.write import write_release
 
         return write_release(
             self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
             policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels,
-            sources=sources, into=into, into_table=into_table,
+            sources=sources, into=into, into_table=into_table, ledger=ledger, safe_cells=safe_cells,
         )  # fmt: skip

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.errors import OutputError
 from shoal.reading.sql import (
+    NOT_FETCHING,
     Address,
     connected,
     driver_of,
@@ -27,6 +28,9 @@ LONGEST_NAME = 63
 """Bytes of a name in PostgreSQL, which cuts longer ones without a word."""
 
 RECORDS_A_BATCH = 1 << 16
+
+BESIDE_A_FILE = (".wal", "-journal", "-wal", "-shm")
+"""How files end that DuckDB and SQLite put beside a database while they write."""
 
 
 def write_database(tables: Mapping[str, pl.DataFrame], text: str, *, overwrite: bool) -> list[str]:
@@ -59,7 +63,8 @@ def write_database(tables: Mapping[str, pl.DataFrame], text: str, *, overwrite: 
                 store.replace(name, frame, overwrite=overwrite)
     except BaseException:
         if is_new and address.path is not None:
-            address.path.unlink(missing_ok=True)
+            for ending in ("", *BESIDE_A_FILE):
+                address.path.with_name(address.path.name + ending).unlink(missing_ok=True)
         raise
     return [f"table '{name}' of {address.shown}" for name in tables]
 
@@ -120,7 +125,7 @@ class _Store:
 @contextmanager
 def _transaction(address: Address, driver: Any) -> Iterator[_Store]:
     if address.kind == "duckdb":
-        connection = driver.connect(str(address.path))
+        connection = driver.connect(str(address.path), config=NOT_FETCHING)
         try:
             connection.begin()
             yield _DuckDb(address, connection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from datetime import date
@@ -11,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import OutputError, ShoalError
+from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, with_safe_cells
 from shoal.reading import CsvOptions, Labels, read_excel, read_statistical
 from shoal.reading.extras import imported
 from shoal.reading.statistical import LARGEST_EXACT_INTEGER, NAME_OF_FORMAT
@@ -30,11 +32,18 @@ PROPERTIES_OF_EXCEL = {
     "strings_to_urls": False,
     "strings_to_numbers": False,
     "nan_inf_to_errors": True,
+    "in_memory": True,
 }
 
 
 def write_table(
-    frame: pl.DataFrame, path: Path, format: str, *, csv: CsvOptions | None = None, labels: Labels | None = None
+    frame: pl.DataFrame,
+    path: Path,
+    format: str,
+    *,
+    csv: CsvOptions | None = None,
+    labels: Labels | None = None,
+    safe_cells: bool = False,
 ) -> None:
     """Write a published table to a file.
 
@@ -45,6 +54,8 @@ def write_table(
     labels
         Of columns and codes; SPSS and Stata files take both, SAS transport files those of columns. Only codes that are
         published get their labels.
+    safe_cells
+        Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run.
 
     Raises
     ------
@@ -58,6 +69,8 @@ def write_table(
     alike when the models were counted.
     """
     labels = labels or Labels()
+    if safe_cells and format in FORMATS_OF_SPREADSHEETS:
+        frame = with_safe_cells(frame)
     if format == "csv":
         _write_csv(frame, path, csv or CsvOptions())
     elif format == "parquet":
@@ -71,6 +84,7 @@ def write_table(
 
 
 def _write_csv(frame: pl.DataFrame, path: Path, csv: CsvOptions) -> None:
+    _refuse_for_csv(frame)
     separator = csv.delimiter or ","
     encoding = csv.encoding.lower().replace("_", "-")
     if encoding in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"):
@@ -81,6 +95,32 @@ def _write_csv(frame: pl.DataFrame, path: Path, csv: CsvOptions) -> None:
         path.write_bytes(text.encode(csv.encoding))
     except UnicodeEncodeError:
         path.write_bytes(text.encode("utf-8"))
+
+
+def _refuse_for_csv(frame: pl.DataFrame) -> None:
+    """Refuse what would not come back from a CSV file: it would be counted otherwise than the models were."""
+    names = [name for name in frame.columns if name != name.strip() or not name or "\0" in name or name[0] == "\ufeff"]
+    if names:
+        raise OutputError(
+            f"CSV files cannot hold {len(names):,} of the column names: {', '.join(map(repr, names))}. White space at "
+            "their ends is lost. Rename the columns, or choose another format with --format. Nothing was written."
+        )
+    nul, both = [], []
+    for column in frame.iter_columns():
+        if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+            texts = column.cast(pl.String)
+            nul += [column.name] if texts.str.contains("\0", literal=True).any() else []
+            both += [column.name] if texts.null_count() and (texts == "").any() else []
+    if nul:
+        raise OutputError(
+            f"CSV files cannot hold the NUL characters in {', '.join(map(repr, nul))}. Remove them, or choose another "
+            "format with --format. Nothing was written."
+        )
+    if both:
+        raise OutputError(
+            f"CSV files cannot tell an empty text from a missing value, and {', '.join(map(repr, both))} has both. "
+            "Make them one, or choose another format with --format. Nothing was written."
+        )
 
 
 def _with_own_categories(frame: pl.DataFrame) -> pl.DataFrame:
@@ -107,8 +147,10 @@ def _write_excel(frame: pl.DataFrame, path: Path) -> None:
     fitted = _fitted(frame, "xlsx")
 
     def write() -> None:
-        with xlsxwriter.Workbook(path, PROPERTIES_OF_EXCEL) as book:
+        content = io.BytesIO()  # else parts of the book would lie in the folder for temporary files for a while
+        with xlsxwriter.Workbook(content, PROPERTIES_OF_EXCEL) as book:
             fitted.write_excel(book, "release")
+        path.write_bytes(content.getbuffer())
 
     _written(write, "an Excel file")
     _refuse_changed(fitted, path, lambda: read_excel(path).frame, "Excel")

@@ -6,16 +6,18 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
 from shoal.errors import ParameterError
 from shoal.masking import Mean, Ranges, Suppress
 from shoal.masking.scheme import scheme_of
+from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.pages import policy_in, write_pages
@@ -37,6 +39,39 @@ HOW_MASKED = {
 }
 
 
+class Entry(Protocol):
+    """What a ledger has to say while a release is written."""
+
+    wrote_database: bool
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that must not lie in the release folder."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the release's report says besides."""
+        ...
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the manifest says besides."""
+        ...
+
+    def about_to_publish(self, staging: Path) -> None:
+        """Remember the release: all files are written, and nothing is published yet."""
+        ...
+
+
+class Ledger(Protocol):
+    """What remembers releases (`shoal.remembering`)."""
+
+    def recording(self, release: Release, folder: str | Path, *, in_database: bool) -> AbstractContextManager[Entry]:
+        """Check a release, and remember it when it is published."""
+        ...
+
+
 def write_release(
     release: Release,
     folder: str | Path,
@@ -53,6 +88,8 @@ def write_release(
     sources: Sequence[str] = (),
     into: str | None = None,
     into_table: str | None = None,
+    ledger: Ledger | None = None,
+    safe_cells: bool = False,
 ) -> Path:
     """Write a release to a folder in one step: it is filled beside and swapped in when all is there."""
     started = started or datetime.now(UTC)
@@ -65,20 +102,31 @@ def write_release(
         raise ParameterError("There is no person column, so there is no person map to keep.")
     if keep_person_map and release.published.pseudonym_of_person is None:
         raise ParameterError("This mask publishes no pseudonyms, so there is no person map to keep.")
-    policy_text = policy_text if policy_text is not None else _policy_of(release, csv or CsvOptions())
-    with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
+    policy_text = (
+        policy_text if policy_text is not None else policy_text_of(release, csv or CsvOptions(), safe_cells=safe_cells)
+    )
+    remembering = nullcontext() if ledger is None else ledger.recording(release, folder, in_database=into is not None)
+    with (
+        remembering as entry,
+        replacing_folder(folder, overwrite=overwrite, inputs=(*inputs, *(entry.files if entry else ()))) as new,
+    ):
+        if entry is not None:
+            release = replace(release, notes=(*release.notes, *entry.notes))
         steward = new / "steward"
         steward.mkdir(mode=0o700)
-        write_table(release.published.frame, new / f"release.{format}", format, csv=csv, labels=labels)
+        write_table(release.published.frame, new / f"release.{format}", format, csv=csv, labels=labels,
+                    safe_cells=safe_cells)  # fmt: skip
         for name, file in names_of_tables(release, format).items():
-            write_table(release.published.tables[name], new / file, format, csv=csv, labels=labels)
+            write_table(
+                release.published.tables[name], new / file, format, csv=csv, labels=labels, safe_cells=safe_cells
+            )
         if release.published.linked is not None:
             release.published.linked.write_parquet(steward / "linked.parquet")
         if release.published.excluded is not None:
             release.published.excluded.write_parquet(steward / "excluded.parquet")
         if release.rules is not None:
-            _write_json(steward / "rules.json", release.rules.to_dict())
-        _write_json(new / "codebook.json", codebook(release, format, labels))
+            write_json(steward / "rules.json", release.rules.to_dict())
+        write_json(new / "codebook.json", codebook(release, format, labels, csv=csv, safe_cells=safe_cells))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         _write_groups(release, steward / "groups.parquet")
         if isinstance(release.mask, Ranges | Mean | Suppress):
@@ -86,17 +134,21 @@ def write_release(
         if keep_person_map:
             _write_person_map(release, steward / "persons.parquet")
         if report:
-            _write_json(steward / "report.json", {**release.to_dict(), "report": _report(release, format, policy_text)})
+            write_json(steward / "report.json", {**release.to_dict(), "report": _report(release, format, policy_text)})
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.seed, started=started,
             finished=datetime.now(UTC),
-            extra={"verdict": release.verdict.to_dict(), "format": format,
-                   **_databases(release, sources, into, into_table)},
+            extra={"verdict": finite(release.verdict.to_dict()), "format": format,
+                   **_databases(release, sources, into, into_table), **(entry.manifest if entry else {})},
         )  # fmt: skip
         if report:
             write_pages(new)
+        if entry is not None:
+            entry.about_to_publish(new)
         if into is not None and into_table is not None:  # last, when only the folder's new name is left to do
             write_database(_tables_of(release, into_table), into, overwrite=overwrite)
+            if entry is not None:
+                entry.wrote_database = True
     return Path(folder)
 
 
@@ -140,7 +192,14 @@ def names_of_tables(release: Release, format: str) -> dict[str, str]:
     return names
 
 
-def codebook(release: Release, format: str = "csv", labels: Labels | None = None) -> dict[str, Any]:
+def codebook(
+    release: Release,
+    format: str = "csv",
+    labels: Labels | None = None,
+    *,
+    csv: CsvOptions | None = None,
+    safe_cells: bool = False,
+) -> dict[str, Any]:
     """What a reader of the released table must know of its columns; nothing of single persons."""
     mask = str(getattr(release.mask, "name", "custom"))
     role_of = {GROUP: "group", **dict(release.schema.roles())}
@@ -169,6 +228,7 @@ def codebook(release: Release, format: str = "csv", labels: Labels | None = None
         columns.append({**entry, **_labels_of(release.published.frame[name], labels or Labels())})
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
     book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
+    book.update(how_cells_are_written(format, csv, safe_cells=safe_cells))
     if release.published.tables:
         book["tables"] = [
             {"file": file, "attribute": name, "columns": release.published.tables[name].columns}
@@ -184,7 +244,8 @@ def _labels_of(published: pl.Series, labels: Labels) -> dict[str, Any]:
     return {**({"label": label} if label else {}), **({"value_labels": of_texts} if of_texts else {})}
 
 
-def _policy_of(release: Release, csv: CsvOptions) -> str:
+def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = False) -> str:
+    """The policy that makes the same release again."""
     from shoal.policy import Policy
     from shoal.policy.policy import SourceChoices
 
@@ -202,7 +263,7 @@ def _policy_of(release: Release, csv: CsvOptions) -> str:
         seed=release.seed,
         knowledge=release.knowledge,
     )
-    return replace(policy, source=source).to_toml()
+    return replace(policy, source=source, safe_cells=safe_cells).to_toml()
 
 
 def _options(chosen: object) -> dict[str, Any]:
@@ -226,7 +287,8 @@ def _write_person_map(release: Release, path: Path) -> None:
     original.sort("code").select("person", pseudonym=names).write_parquet(path)
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file, with null in place of numbers that JSON cannot write."""
     path.write_text(json.dumps(finite(content), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -9,28 +9,33 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import io
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
 from shoal.reading.encoding import as_utf8, refuse_nul, unpacked
 from shoal.reading.lines import CsvText, LineCheck, StrayQuoteError, counted, shown
-from shoal.reading.source import CsvOptions, Reading, Source, read_bytes
+from shoal.reading.source import CsvOptions, Reading, Source, check_is_file, read_bytes
 
 if TYPE_CHECKING:
     from _csv import Reader as _CsvReader
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 26
+"""How much of a file is read at a time, where it is read block by block."""
 SAMPLE_RECORDS = 100
 DECIMAL_COMMA = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 DECIMAL_POINT = r"^[+-]?(\d+(\.\d*)?|\.\d+|\d{1,3}(\.\d{3})+(,\d+)?)([eE][+-]?\d+)?$"
@@ -90,6 +95,146 @@ def read_csv(path: str | Path, options: CsvOptions | None = None) -> Reading:
     notes += _notes_on_lines(name, data, content_end, line_end, body.n_stray_quotes) + decimal_notes
     source = Source((path,), "csv", replace(options, delimiter=delimiter))
     return Reading(frame, source, tuple(notes), body.lines)
+
+
+# Block by block
+
+
+@dataclass
+class CsvBlocks:
+    """A CSV file in blocks: the names of its columns, how it is written, and its records as frames of text."""
+
+    path: Path
+    names: list[str]
+    given: CsvOptions
+    delimiter: str
+    notes: list[str]
+    _start: int
+    _line_end: bytes
+    _block_bytes: int
+
+    def options(self) -> CsvOptions:
+        """How the file is written, with the delimiter that was found."""
+        return replace(self.given, delimiter=self.delimiter)
+
+    @property
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """The records, block by block, each checked as `read_csv` checks a file."""
+        name = f"'{self.path.name}'"
+        line, n_records = 1, 0
+        with _opened(self.path) as file:
+            start = self._start + _skip_mark(file)
+            _read(file, start)  # the header
+            line += 1
+            for block, n_lines in _blocks_of_lines(file, self.given.quote, self._block_bytes, name):
+                frame = self._frame(name, block, line)
+                line += n_lines
+                n_records += len(frame)
+                yield frame
+        if not n_records:
+            raise InputError(f"{name} has a header with {counted(len(self.names), 'column')} and no records.")
+
+    def _frame(self, name: str, block: bytes, line: int) -> pl.DataFrame:
+        try:
+            refuse_nul(name, as_utf8(name, block, self.given.encoding))
+        except InputError:
+            raise InputError(
+                f"{name}, in or after line {line:,}: bytes that are no text in {self.given.encoding}. Name the "
+                "encoding of the file, or mend it."
+            ) from None
+        quote = self.given.quote
+        data = b"\n" + block  # whatever stands before a record, LineCheck looks at it
+        text = CsvText(name, data, self.delimiter, self.given.delimiter is None, quote, line - 1)
+        has_quotes = bool(quote) and quote.encode() in block
+        n = len(self.names)
+        try:
+            lines = LineCheck(text, 1, len(data), n, has_quotes=has_quotes).lines_of_records()
+            columns = _read_fast(text, 1, len(data), n, has_quotes=has_quotes)
+        except StrayQuoteError:
+            columns = None
+        if columns is None or columns.height != len(lines):
+            raise InputError(
+                f"{name}, in or after line {line:,}: a quote character inside a value without quotes around it, or "
+                "what else only a reader of whole files can tell. Put the file into Parquet, or choose --quote."
+            )
+        return _with_missing(columns.rename(dict(zip(columns.columns, self.names, strict=True))), self.given.missing)
+
+
+def read_csv_blocks(
+    path: str | Path, options: CsvOptions | None = None, *, block_bytes: int = BLOCK_BYTES
+) -> CsvBlocks:
+    """A CSV file that may be larger than memory, to be read block by block; UTF-8 with decimal points only.
+
+    Raises
+    ------
+    InputError
+        As `read_csv`; also for line ends that are carriage returns alone, and for quotes inside values that are not
+        quoted, which need the file as a whole.
+    """
+    path = Path(path)
+    options = options or CsvOptions()
+    name = f"'{path.name}'"
+    check_is_file(path)
+    with _opened(path) as file:
+        _skip_mark(file)
+        sample = _read(file, SAMPLE_BYTES)
+    refuse_nul(name, sample)
+    if not sample.strip(b"\r\n"):
+        raise InputError(f"{name} is empty. The first line must name the columns.")
+    delimiter = options.delimiter or _find_delimiter(name, sample, options.quote)
+    text = CsvText(name, sample, delimiter, options.delimiter is None, options.quote)
+    header, start, line_end = _read_header(text)
+    names, notes = _column_names(text, header)
+    if line_end == b"\r" or b"\n" in sample[: start - len(line_end)]:
+        raise InputError(f"{name}: lines of the header end in a way that only a reader of whole files can tell.")
+    return CsvBlocks(path, names, options, delimiter, notes, start, line_end, block_bytes)
+
+
+def _opened(path: Path) -> BinaryIO:
+    return cast("BinaryIO", gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _read(file: BinaryIO, n: int) -> bytes:
+    try:
+        return file.read(n)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"'{Path(file.name).name}' cannot be read: it is cut short, or damaged.") from error
+
+
+def _skip_mark(file: BinaryIO) -> int:
+    """Skip the mark of UTF-8 at the beginning of a file."""
+    if _read(file, len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+        file.seek(0)
+    return 0
+
+
+def _blocks_of_lines(file: BinaryIO, quote: str, block_bytes: int, name: str) -> Iterator[tuple[bytes, int]]:
+    """Whole records, without the line end of the last, and how many lines they take. Blank lines at the end are left.
+
+    A block ends with a line feed outside quotes, behind a line that is not blank.
+    """
+    rest = b""
+    while True:
+        more = _read(file, block_bytes)
+        rest += more
+        end = _end_of_records(rest, quote) if more else len(rest)
+        content = len(rest[:end].rstrip(b"\r\n"))
+        if content:
+            line_end = 2 if rest[content : content + 2] == b"\r\n" else min(1, len(rest) - content)
+            yield rest[:content], rest.count(b"\n", 0, content + line_end)
+            rest = rest[content + line_end :]
+        if not more:
+            return
+
+
+def _end_of_records(data: bytes, quote: str) -> int:
+    """Behind the last line feed that stands outside quotes."""
+    if not quote or quote.encode() not in data:
+        return data.rfind(b"\n") + 1
+    content = np.frombuffer(data, np.uint8)
+    inside = np.bitwise_xor.accumulate((content == ord(quote)).view(np.uint8))
+    ends = np.flatnonzero((content == ord("\n")) & (inside == 0))
+    return int(ends[-1]) + 1 if len(ends) else 0
 
 
 # The first lines

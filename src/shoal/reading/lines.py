@@ -28,10 +28,12 @@ class CsvText:
     delimiter: str
     delimiter_was_found: bool
     quote: str
+    first_line: int = 1
+    """The line on which the content begins, where it is a block of a file."""
 
     def line_at(self, offset: int) -> int:
         """The line, counted from 1, of a byte of the content."""
-        return lines_before(self.data, offset) + 1
+        return lines_before(self.data, offset) + self.first_line
 
     def ragged(self, line: int, n_fields: int, n_columns: int, *, is_blank: bool) -> InputError:
         """The error for a line whose number of fields is not that of the header."""

@@ -22,8 +22,7 @@ def read_parquet(path: str | Path) -> Reading:
         bytes.
     """
     path = Path(path)
-    check_is_file(path)
-    _check_ends(path)
+    check_parquet(path)
     try:
         frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -42,7 +41,9 @@ def starts_like_parquet(path: Path) -> bool:
         return False
 
 
-def _check_ends(path: Path) -> None:
+def check_parquet(path: Path) -> None:
+    """Refuse what is no file, and what does not begin and end as Parquet files do."""
+    check_is_file(path)
     try:
         n_bytes = path.stat().st_size
         with path.open("rb") as file:

@@ -28,6 +28,8 @@ KINDS: dict[str, Literal["postgresql", "sqlite", "duckdb"]] = {
 }
 NAMES = {"postgresql": "PostgreSQL", "sqlite": "SQLite", "duckdb": "DuckDB"}
 DRIVERS = {"postgresql": "adbc_driver_postgresql.dbapi", "sqlite": "adbc_driver_sqlite.dbapi", "duckdb": "duckdb"}
+NOT_FETCHING = {"autoinstall_known_extensions": "false"}
+"""How DuckDB is opened: else it would fetch extensions from the network, and run them, where a query needs one."""
 RECORDS_A_BATCH = 1 << 16
 MOST_DIGITS = 38
 """Of a decimal number in a frame."""
@@ -215,7 +217,7 @@ def errors_explained(address: Address, driver: Any, error: type[ShoalError], wha
 def _read(address: Address, driver: Any, statement: str, table: str | None) -> pl.DataFrame:
     """The records that a statement gives, batch by batch, from a connection that cannot write."""
     if address.kind == "duckdb":
-        connection = driver.connect(str(address.path), read_only=True)
+        connection = driver.connect(str(address.path), read_only=True, config=NOT_FETCHING)
         try:
             found = connection.sql(statement)
             if found is None:

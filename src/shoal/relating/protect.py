@@ -116,6 +116,8 @@ def _refuse(star: Star, frames: Mapping[str, Any], schema: Schema, models: Seque
         raise SchemaError(f"Tables are expected by the names {', '.join(star.tables)}, got {', '.join(frames)}.")
     if schema.person != star.person:
         raise SchemaError(f"The person column must be the key of the table of persons, '{star.person}'.")
+    if not schema.links_records:
+        raise SchemaError("Related tables are joined by the ids of persons: person_ids = 'none' is for one table.")
     if mask not in LABELS:
         known = [name for name in MASKS if name in LABELS]
         raise ParameterError(f"Related tables keep their shape with the masks {', '.join(known)} only.")

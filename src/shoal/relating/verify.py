@@ -16,9 +16,9 @@ from shoal.models.contract import Model
 from shoal.models.counts import JOINT, VALUE_SUMMARIES, VALUE_TABLES
 from shoal.models.verdict import Verdict
 from shoal.pipeline import verify
-from shoal.publishing.read import lies_in
+from shoal.publishing.read import lies_in, read_as_published
 from shoal.publishing.release import Assessment
-from shoal.reading import CsvOptions, read_files
+from shoal.reading import CsvOptions
 from shoal.relating.star import ROW, Star, StarTable, check_tables, join_all
 from shoal.table.schema import Schema
 
@@ -114,5 +114,5 @@ def read_star(folder: Path, csv: CsvOptions | None = None) -> tuple[Star, dict[s
     outside = [name for name in files.values() if not lies_in(folder, name)]
     if outside:
         raise InputError(f"'{CODEBOOK}' names {len(outside)} files outside its folder.")
-    frames = {name: read_files(folder / file, csv=csv or CsvOptions()).frame for name, file in files.items()}
+    frames = {name: read_as_published(folder / file, csv=csv or CsvOptions()).frame for name, file in files.items()}
     return star, frames

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import ParameterError
+from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.tables import FORMATS, write_table
@@ -32,6 +33,7 @@ def write_star(
     inputs: Sequence[Path] = (),
     csv: CsvOptions | None = None,
     started: datetime | None = None,
+    safe_cells: bool = False,
 ) -> Path:
     """Write release-<table>.* for each table, codebook.json and steward/, in one step."""
     if format not in FORMATS:
@@ -44,8 +46,10 @@ def write_star(
         steward = new / "steward"
         steward.mkdir(mode=0o700)
         for name, frame in release.tables.items():
-            write_table(frame, new / files[name], format, csv=csv)
-        _write_json(new / "codebook.json", _codebook(release, files))
+            write_table(frame, new / files[name], format, csv=csv, safe_cells=safe_cells)
+        _write_json(
+            new / "codebook.json", _codebook(release, files, how_cells_are_written(format, csv, safe_cells=safe_cells))
+        )
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = _groups(release)
         groups.write_parquet(steward / "groups.parquet")
@@ -56,12 +60,12 @@ def write_star(
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.release.seed,
             started=started or datetime.now(UTC), finished=datetime.now(UTC),
-            extra={"verdict": release.verdict.to_dict(), "format": format},
+            extra={"verdict": finite(release.verdict.to_dict()), "format": format},
         )  # fmt: skip
     return Path(folder)
 
 
-def _codebook(release: StarRelease, files: dict[str, str]) -> dict[str, Any]:
+def _codebook(release: StarRelease, files: dict[str, str], cells: dict[str, str]) -> dict[str, Any]:
     """What a reader must know: the columns by table, keys, links and files."""
     book = codebook(release.release)
     entry_of = {entry["name"]: entry for entry in book["columns"]}
@@ -78,7 +82,7 @@ def _codebook(release: StarRelease, files: dict[str, str]) -> dict[str, Any]:
         key = {"key": table.key} if table.key is not None else {}
         star[name] = {"file": files[name], **key, **links, "columns": columns}
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
-    return {"made_by": "shoal", "mask": book["mask"], "models": models, "star": star}
+    return {"made_by": "shoal", "mask": book["mask"], "models": models, **cells, "star": star}
 
 
 def _groups(release: StarRelease) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from shoal.attacking.suite import SuiteResult
 from shoal.masking import MASKS
 from shoal.measuring.classes import FEWEST_PERSONS
 from shoal.measuring.distributions import Kept, what_is_kept
@@ -109,7 +110,13 @@ def report_of(release: Reportable, *, columns: Sequence[Mapping[str, Any]], poli
         "risk": _risk(release.models, release.risk, spread, release.spread_before),
         "cost": _cost(release),
         "attacks": [asdict(found) for found in findings(known)],
+        **suite_of(getattr(release, "attacked", None)),
     }
+
+
+def suite_of(attacked: SuiteResult | None) -> dict[str, Any]:
+    """What the attacks got that know the original, as the report holds it; nothing where none was tried."""
+    return {} if attacked is None else {"suite": attacked.to_dict()}
 
 
 def report_of_published(

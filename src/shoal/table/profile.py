@@ -262,7 +262,7 @@ def _with_a_quasi_identifier(columns: list[ColumnProfile]) -> list[ColumnProfile
 
 def _largest_share_of_records(persons: pl.Series) -> Fraction:
     """The share of the heaviest person, rounded up to hundredths, and at least a fifth."""
-    heaviest = int(persons.value_counts()["count"].max())  # type: ignore[arg-type]
+    heaviest = int(persons.rename("person").value_counts()["count"].max())  # type: ignore[arg-type]
     return max(Fraction(1, 5), _rounded_up(Fraction(heaviest, len(persons))))
 
 

@@ -11,6 +11,7 @@ from shoal.table.hierarchy import Hierarchy
 
 MISSING_CHOICES = ("value", "refuse", "drop")
 TIME_CHOICES = ("sequence", "shift")
+PERSON_ID_CHOICES = ("pseudonyms", "none")
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,10 @@ class Schema:
         A column for following a person over time; published as `time_as` says, never as it is.
     time_as
         "sequence": the person's own first, second, ... time; "shift": dates moved by a random number of days a person.
+    person_ids
+        "pseudonyms": a person's records share a random name, so that they can be followed. "none": the person column is
+        not published, and nobody sees which records belong to one person; whoever knows some of a person's sensitive
+        values cannot find the others by them.
     missing
         What a missing quasi-identifier is: "value" (a value of its own), "refuse" (an error), or "drop" (the record is
         left out and counted).
@@ -116,6 +121,7 @@ class Schema:
     time: str | None = None
     time_as: str = "sequence"
     missing: str = "value"
+    person_ids: str = "pseudonyms"
 
     def __post_init__(self) -> None:
         for role in ("quasi", "sensitive", "kept", "dropped"):
@@ -136,6 +142,7 @@ class Schema:
         if self.time_as not in TIME_CHOICES:
             raise SchemaError(f"time_as must be one of {', '.join(TIME_CHOICES)}.")
         self._refuse_two_roles()
+        self._refuse_ids()
 
     @property
     def columns(self) -> tuple[Quasi, ...]:
@@ -159,7 +166,13 @@ class Schema:
 
     def published(self) -> set[str]:
         """The columns that a release has."""
-        return {name for name, role in self.roles() if role != "dropped"}
+        hidden = {"dropped"} if self.links_records else {"dropped", "person"}
+        return {name for name, role in self.roles() if role not in hidden}
+
+    @property
+    def links_records(self) -> bool:
+        """Whether a release shows which records belong to one person; with one record each there is nothing to link."""
+        return self.person_ids != "none"
 
     def check_against(self, columns: Iterable[str]) -> None:
         """Refuse a table whose columns do not fit, naming all that is wrong in one error."""
@@ -180,6 +193,20 @@ class Schema:
             if any(name not in columns for name in named):
                 problems.append(f"The table's columns are: {', '.join(columns)}.")
             raise SchemaError("\n".join(problems))
+
+    def _refuse_ids(self) -> None:
+        """Refuse person ids that are neither, and what would tell a person's records without them."""
+        if self.person_ids not in PERSON_ID_CHOICES:
+            raise SchemaError(f"person_ids must be one of {', '.join(PERSON_ID_CHOICES)}.")
+        if self.links_records:
+            return
+        if self.person is None:
+            raise SchemaError("person_ids = 'none' leaves the person column out of the release, but none is named.")
+        if self.time is not None:
+            raise SchemaError(
+                f"With person_ids = 'none' nobody is followed over time: name '{self.time}' as dropped, or publish "
+                "pseudonyms."
+            )
 
     def _refuse_two_roles(self) -> None:
         seen: dict[str, str] = {}

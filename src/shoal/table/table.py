@@ -16,6 +16,7 @@ from shoal.models.background import Background, background_of
 from shoal.table.adversary import Adversary, Rules, types_by_rules
 from shoal.table.columns import CategoryColumn, Codes, LineOf, NumberColumn, category_column, code_values, quasi_column
 from shoal.table.frames import to_polars
+from shoal.table.scale import Scale
 from shoal.table.schema import Schema
 
 QuasiColumn = NumberColumn | CategoryColumn
@@ -38,6 +39,8 @@ class Table:
     """How many persons were left out so that the others can be protected."""
     adversary: Adversary | None = None
     """What somebody is taken to know of these persons, where a model reckons with it."""
+    is_of_several: bool = False
+    """Whether this is a part of a table in which persons have several records."""
     _values_of_persons: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -53,6 +56,7 @@ class Table:
             raise InputError("The table has no records.")
         refuse_unpublishable(records, schema)
         refuse_missing_persons(records, schema, line_of)
+        records = _with_plain_floats(records, schema)
         records, notes, line_of = _without_missing(records, schema, line_of)
         person_of_record, n_persons = _persons(records, schema)
         quasi = {column.name: quasi_column(records[column.name], column, line_of) for column in schema.columns}
@@ -63,6 +67,11 @@ class Table:
     def n_records(self) -> int:
         """How many records the table has."""
         return len(self.person_of_record)
+
+    @property
+    def one_record_a_person(self) -> bool:
+        """Whether nobody has several records, here and in the table that this may be a part of."""
+        return self.n_records == self.n_persons and not self.is_of_several
 
     @cached_property
     def records_of_person(self) -> NDArray[np.int64]:
@@ -78,8 +87,8 @@ class Table:
             return known
         from shoal.kernels import counting
 
-        only = counting.code_of_person(column.codes, self.person_of_record, self.n_persons)
-        if only.min() >= 0:
+        only = self.code_of_person(column)
+        if only is not None:
             found = (np.arange(self.n_persons + 1), only, self.records_of_person)
         else:
             everything = np.arange(self.n_records, dtype=np.int32)
@@ -91,6 +100,39 @@ class Table:
             found = (start, value, records)
         self._values_of_persons[column.name] = found
         return found
+
+    def code_of_person(self, column: CategoryColumn) -> NDArray[np.int64] | None:
+        """The one category of each person, or None where somebody has several."""
+        from shoal.kernels import counting
+
+        if self.schema.person is None:
+            return column.codes.astype(np.int64)
+        code = counting.code_of_person(column.codes, self.person_of_record, self.n_persons)
+        return code if code.min() >= 0 else None
+
+    def records_of_code(self, column: CategoryColumn) -> NDArray[np.int64]:
+        """How many records have each category."""
+        return np.bincount(column.codes, minlength=column.n_codes).astype(np.int64)
+
+    def sums_of_persons(
+        self, column: NumberColumn, grid: int, *, with_squares: bool = False
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """For each person the sum of units above the lowest, of steps on the grid, and of squared steps if asked."""
+        from shoal.kernels import points
+
+        scale = self.scale_of(column)
+        units, steps = scale.units_of(column), scale.steps_a_unit(grid)
+        if self.schema.person is None and not grid:  # one record a person: nothing to add up
+            return units - scale.lowest, np.zeros(0, np.int64), np.zeros(0)
+        sums, mass = points.sums_of_persons(units, self.person_of_record, self.n_persons, scale.lowest, steps)
+        squares = np.zeros(0)
+        if with_squares:
+            squares = points.squares_of_persons(units, self.person_of_record, self.n_persons, scale.lowest, steps)
+        return sums, mass, squares
+
+    def scale_of(self, column: NumberColumn) -> Scale:
+        """How the units of a column are added up over the records of a person."""
+        return Scale.of(column, int(self.records_of_person.max()))
 
     def with_records(self, keep: NDArray[np.bool_], note: str) -> Table:
         """The table with only some of its records, and a note that says why."""
@@ -170,6 +212,20 @@ def refuse_missing_persons(records: pl.DataFrame, schema: Schema, line_of: LineO
             f"The person column '{schema.person}' is missing in {int(missing.sum()):,} of {len(records):,} "
             f"records{where}. Without it their risk cannot be counted: fill it in, or leave those records out."
         )
+
+
+def _with_plain_floats(records: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Floats that count as one value written as one, since a file would show two: -0.0 as 0.0, NaN as missing.
+
+    A quasi-identifier that should be a number keeps its NaN, which is refused later with its line.
+    """
+    published_as_they_are = {*schema.sensitive, *schema.kept}
+    plain = []
+    for name, dtype in records.schema.items():
+        if dtype in (pl.Float32, pl.Float64) and name != schema.person:
+            column = pl.when(pl.col(name) == 0).then(pl.lit(0, dtype=dtype)).otherwise(pl.col(name))
+            plain.append((column.fill_nan(None) if name in published_as_they_are else column).alias(name))
+    return records.with_columns(plain) if plain else records
 
 
 def _without_missing(

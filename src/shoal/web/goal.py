@@ -231,7 +231,7 @@ def models_of_sliders(goal: Mapping[str, Any]) -> Plain:
 def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protection: Mapping[str, Any]) -> Plain:
     """The protection of a policy document with these models, and the method, mask and budget of the goal."""
     beside = beside_of(goal, protection)
-    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed")}
+    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "safe_cells")}
     return {**kept, "models": dict(models), **{key: beside[key] for key in ("method", "mask", "budget")}}
 
 

@@ -90,7 +90,7 @@ def _odd_about_persons(frame: pl.DataFrame, seen: Profile) -> Iterator[dict[str,
             "persons have several records, choose the column that names them on the next page: risk is far higher then."
         )  # fmt: skip
         return
-    heaviest = int(frame[seen.person].value_counts()["count"].max())  # type: ignore[arg-type]
+    heaviest = int(frame[seen.person].rename("person").value_counts()["count"].max())  # type: ignore[arg-type]
     if heaviest > HEAVY * frame.height and heaviest > 1:
         share = heaviest / frame.height
         yield _odd(

@@ -68,7 +68,7 @@ RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "relea
 
 ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped")
 KINDS = ("auto", "number", "nominal", "ordered", "date")
-PROTECTION_KEYS = ("models", "method", "mask", "budget", "knowledge", "seed")
+PROTECTION_KEYS = ("models", "method", "mask", "budget", "knowledge", "seed", "safe_cells")
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 
@@ -120,6 +120,7 @@ class Chosen:
     columns: tuple[ColumnChoice, ...] = ()
     missing: str = "value"
     time_as: str = "sequence"
+    person_ids: str = "pseudonyms"
     is_policy_given: bool = False
     """Whether the roles come from a policy file: a column that it does not name is then left to the steward."""
     # protect
@@ -259,6 +260,7 @@ class Project:
             **{role: chosen.names(role)[0] for role in ("person", "time") if chosen.names(role)},
             "missing": chosen.missing,
             "time_as": chosen.time_as,
+            **({"person_ids": chosen.person_ids} if chosen.names("person") else {}),
         }
         source: dict[str, Any] = {key: value for key, value in chosen.csv.items() if value is not None}
         if any(chosen.rename):
@@ -315,6 +317,13 @@ class Project:
 
     def adopt(self, policy: Policy, folder: str | Path) -> Chosen:
         """Take over a policy file: its roles, kinds, hierarchies (copied into the project) and protection."""
+        from shoal.errors import PolicyError
+
+        if policy.ledger is not None:
+            raise PolicyError(
+                "The policy names a ledger, and releases made here are not entered in one. Take [ledger] out of the "
+                "policy, or use 'shoal protect'."
+            )
         document = policy.moved(folder, self.folder).to_document()
         for file in policy.files(folder):
             if file.resolve().parent != (self.folder / "hierarchies").resolve():
@@ -327,6 +336,7 @@ class Project:
             columns=(*known, *columns.values()) if not self._chosen.columns else tuple(known),
             missing=policy.columns.missing,
             time_as=policy.columns.time_as,
+            person_ids=policy.columns.person_ids,
             is_policy_given=True,
             csv={**self._chosen.csv, **source},
             protection=json.loads(json.dumps({key: document[key] for key in PROTECTION_KEYS if key in document},
@@ -386,7 +396,7 @@ class Project:
         chosen = asdict(self._chosen)
         parts = {
             "data": ("sources", "person_file", "join_on", "rename", "csv"),
-            "columns": ("columns", "missing", "time_as"),
+            "columns": ("columns", "missing", "time_as", "person_ids"),
             "protect": ("protection",),
         }
         last = {"risk": "columns", "release": "protect"}.get(step, step)

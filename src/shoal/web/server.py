@@ -32,6 +32,8 @@ from shoal.web.safety import LOOPBACK, Guard, hosts_of, refusal_page
 DEFAULT_MAX_UPLOAD = 2048
 """Megabytes."""
 SECONDS_TO_END = 3
+NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""FastAPI would hand paths, durations and logs to whatever collector the environment names; nothing of ours leaves."""
 Announce = Callable[[str], None]
 
 
@@ -256,7 +258,8 @@ def build(app: App) -> FastAPI:
 
     from shoal.web import files, layout
 
-    api = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    api = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, telemetry=NO_TELEMETRY)
+    getattr(nicegui_app, "_telemetry", {}).update(NO_TELEMETRY)  # NiceGUI makes an app of its own, and asks nobody
     files.routes(app, api)
     for step in STEPS:
         module = importlib.import_module(f"shoal.web.pages.{step}")

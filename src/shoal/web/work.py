@@ -208,6 +208,7 @@ def protect(project: Project, tell: Tell, *, keep_person_map: bool = False) -> P
         inputs=(*reading.source.paths, *policy.files(project.folder)),
         csv=reading.source.csv,
         started=started,
+        safe_cells=policy.safe_cells,
     )
     groups = facts.groups_of(release.published.frame, policy.schema_of_release(), release.published.linked)
     groups.write_parquet(groups_file(project, run.name))

@@ -8,14 +8,45 @@ from typing import Any
 from shoal.reporting import words
 from shoal.reporting.charts import Series, bar_chart
 from shoal.reporting.markup import Content, el
-from shoal.reporting.numbers import share
+from shoal.reporting.numbers import count, share
 from shoal.reporting.page import cell, table
 
 Numbers = Mapping[str, Any]
 
 
 def attacked(numbers: Numbers) -> Content:
-    """The findings of all attacks, as a table and a chart."""
+    """The findings of all attacks, as a table and a chart; and of those that know the original."""
+    return [_found(numbers), _suite(numbers)]
+
+
+def _suite(numbers: Numbers) -> Content:
+    """What the attacks got that were tried with the original at hand, by what the attacker knows."""
+    suite = numbers["report"].get("suite")
+    if suite is None:
+        return []
+    rows: list[Sequence[Content]] = []
+    for at, result in enumerate(suite["attacks"]):
+        key = f"report.suite.attacks.{at}"
+        at_most = "" if result["is_exact"] else "at most "
+        rows.append([[el("strong", words.capital(result["name"])), el("br"), f"Knows: {result['knowledge']}", el("br"),
+                      el("span", f"Right where {result['aim']}.", class_="soft")],
+                     cell(f"{key}.success", result["success"], at_most + share(result["success"])),
+                     cell(f"{key}.low", result["low"], f"{share(result['low'])} to {share(result['high'])}"),
+                     cell(f"{key}.blind", result["blind"], share(result["blind"])),
+                     cell(f"{key}.targets", result["targets"], count(result["targets"]))])  # fmt: skip
+    untried = [f"Not tried: {each['attack']}. {each['why']}" for each in suite["not_tried"]]
+    made = table(["Attack", "Success", "95 % interval", "Blind", "Persons"], rows, numeric=(1, 2, 3, 4)) if rows else []
+    return [
+        el("h3", "Attacks that know the original"),
+        el("p", "The attacker is given what the original says of each person attacked. Success is the share of them "
+                "for whom the attacker is right; the interval is Wilson’s, persons taken as drawn from others like "
+                "them."),
+        made,
+        [el("p", sentence, class_="soft") for sentence in untried],
+    ]  # fmt: skip
+
+
+def _found(numbers: Numbers) -> Content:
     found = numbers["report"]["attacks"]
     if not found:
         return el("p", "No attack that the report knows applies to this release.")

@@ -47,6 +47,7 @@ WORDS_OF_MISSING = {
     "refuse": "stops the work with an error",
     "drop": "drops the record",
 }
+WORDS_OF_IDS = {"pseudonyms": "random pseudonyms", "none": "nothing: nobody sees which records belong together"}
 WORDS_OF_TIME = {"sequence": "the person's own 1, 2, 3", "shift": "dates, moved by a secret number of days a person"}
 
 
@@ -248,6 +249,8 @@ class ColumnsPage:
         chosen = self.view.chosen
         layout.select("A missing value that others may know", WORDS_OF_MISSING, chosen.missing,
                       lambda value: self._set(missing=value))  # fmt: skip
+        layout.select("Persons are published as", WORDS_OF_IDS, chosen.person_ids,
+                      lambda value: self._set(person_ids=value))  # fmt: skip
         layout.select("Times are published as", WORDS_OF_TIME, chosen.time_as, lambda value: self._set(time_as=value))
 
     def _set(self, **changes: Any) -> None:

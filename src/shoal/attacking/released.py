@@ -1,0 +1,180 @@
+"""A release as an attacker sees it: what is shown alike, who is in it, and which values go with what is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from shoal.attacking.result import DoesNotApply
+from shoal.models.exact import IntArray
+from shoal.table.apart import COUNT, GROUP, PERSONS, RECORDS
+from shoal.table.columns import code_values
+from shoal.table.observe import number_equal
+
+if TYPE_CHECKING:
+    from shoal.attacking.setting import Setting
+
+
+@dataclass(frozen=True)
+class GroupValues:
+    """How many persons and records of each group have each value of a sensitive attribute.
+
+    Attributes
+    ----------
+    counts
+        A line for each group and value: `group`, `value` (a code), `persons`, `records`.
+    categories
+        The values that the codes stand for, as texts; the code behind the last is missing.
+    """
+
+    counts: pl.DataFrame
+    categories: pl.Series
+
+    @property
+    def n_codes(self) -> int:
+        """How many codes there are, missing included."""
+        return len(self.categories) + 1
+
+    def codes_of(self, values: pl.Series) -> IntArray:
+        """The codes of values from elsewhere; those that the release does not show get the code n_codes."""
+        texts = as_texts(values)
+        codes = texts.replace_strict(
+            self.categories, pl.Series(np.arange(len(self.categories))), default=self.n_codes, return_dtype=pl.Int64
+        )
+        return np.where(texts.is_null().to_numpy(), len(self.categories), codes.fill_null(self.n_codes).to_numpy())
+
+
+@dataclass(frozen=True)
+class Released:
+    """The rows of a published table by place (rows with equal quasi-identifiers), person, and group.
+
+    The group of a place is where its sensitive values are counted: the place itself, or what the column `group` says
+    where attributes are published apart. Where the table has no person column each row stands for itself.
+    """
+
+    setting: Setting
+    place_of_row: IntArray
+    n_places: int
+    person_of_row: IntArray
+    n_persons: int
+    group_of_place: IntArray
+    n_groups: int
+
+    @classmethod
+    def of(cls, setting: Setting) -> Released:
+        """Look at what is published."""
+        frame, schema = setting.frame, setting.schema
+        absent = [name for name in schema.quasi_names if name not in frame.columns]
+        if absent:
+            raise DoesNotApply(f"The published table lacks the quasi-identifiers {', '.join(absent)}.")
+        shown = [frame[name] for name in schema.quasi_names]
+        place, n_places = number_equal([*shown, frame[GROUP]] if setting.is_apart else shown)
+        person, n_persons = np.arange(len(frame)), len(frame)
+        if setting.shows_persons and schema.person is not None:
+            codes, distinct = code_values(frame[schema.person])
+            person, n_persons = codes.astype(np.int64), len(distinct)
+        group_of_place, n_groups = np.arange(n_places), n_places
+        if setting.is_apart:
+            codes, distinct = code_values(frame[GROUP].cast(pl.String))
+            group_of_place = np.empty(n_places, np.int64)
+            group_of_place[place] = codes
+            n_groups = len(distinct)
+        return cls(setting, place.astype(np.int64), n_places, person, n_persons, group_of_place, n_groups)
+
+    @cached_property
+    def rows_of_place(self) -> IntArray:
+        """How many rows each place has."""
+        return np.bincount(self.place_of_row, minlength=self.n_places)
+
+    @cached_property
+    def rows_of_group(self) -> IntArray:
+        """How many rows each group has."""
+        return np.bincount(self.group_of_place, weights=self.rows_of_place, minlength=self.n_groups).astype(np.int64)
+
+    @cached_property
+    def rows_of_person(self) -> IntArray:
+        """How many rows each published person has."""
+        return np.bincount(self.person_of_row, minlength=self.n_persons)
+
+    @cached_property
+    def stays(self) -> pl.DataFrame:
+        """Each published person in each place: `place`, `published`, `rows`."""
+        rows = pl.DataFrame({"place": self.place_of_row, "published": self.person_of_row})
+        return rows.group_by("place", "published").len("rows").with_columns(pl.col("rows").cast(pl.Int64))
+
+    @cached_property
+    def keeps_together(self) -> bool:
+        """Whether every published person stands in one place."""
+        return len(self.stays) == self.n_persons
+
+    @cached_property
+    def persons_of_place(self) -> IntArray:
+        """How many published persons each place has."""
+        return np.bincount(self.stays["place"].to_numpy(), minlength=self.n_places)
+
+    @cached_property
+    def persons_of_group(self) -> IntArray:
+        """How many published persons each group has; who stands in several places of it counts in each."""
+        return np.bincount(self.group_of_place, weights=self.persons_of_place, minlength=self.n_groups).astype(np.int64)
+
+    @cached_property
+    def values(self) -> dict[str, GroupValues]:
+        """The counts of each sensitive attribute by group."""
+        return {name: self._values_of(name) for name in self.setting.schema.sensitive}
+
+    @cached_property
+    def held(self) -> dict[str, pl.DataFrame]:
+        """Of each sensitive attribute that stands in the table: `published`, `value`, each pair once."""
+        return {
+            name: pl.DataFrame(
+                {"published": self.person_of_row, "value": self.values[name].codes_of(self.setting.frame[name])}
+            ).unique()
+            for name in self.setting.schema.sensitive
+            if name in self.setting.frame.columns
+        }
+
+    def _values_of(self, name: str) -> GroupValues:
+        frame, tables = self.setting.frame, self.setting.tables
+        if name in tables:
+            return self._values_of_table(name)
+        if name not in frame.columns:
+            raise DoesNotApply(f"The published table lacks the sensitive attribute '{name}'.")
+        codes, distinct = code_values(frame[name])
+        rows = pl.DataFrame(
+            {
+                "group": self.group_of_place[self.place_of_row],
+                "value": codes.astype(np.int64),
+                "published": self.person_of_row,
+            }
+        )
+        counts = rows.group_by("group", "value").agg(
+            pl.col("published").n_unique().cast(pl.Int64).alias("persons"), pl.len().cast(pl.Int64).alias("records")
+        )
+        return GroupValues(counts, as_texts(distinct))
+
+    def _values_of_table(self, name: str) -> GroupValues:
+        table = self.setting.tables[name]
+        codes, distinct = code_values(table[name])
+        _, groups = code_values(self.setting.frame[GROUP].cast(pl.String))
+        number = pl.DataFrame({GROUP: groups, "number": np.arange(len(groups))})
+        persons, records = (COUNT, COUNT) if COUNT in table.columns else (PERSONS, RECORDS)
+        counts = (
+            table.with_columns(pl.col(GROUP).cast(pl.String), value=pl.Series(codes.astype(np.int64)))
+            .join(number, on=GROUP)
+            .select(
+                pl.col("number").alias("group"), "value", pl.col(persons).cast(pl.Int64).alias("persons"),
+                pl.col(records).cast(pl.Int64).alias("records"),
+            )
+        )  # fmt: skip
+        return GroupValues(counts, as_texts(distinct))
+
+
+def as_texts(values: pl.Series) -> pl.Series:
+    """Values as texts, so that those of files of different formats compare; whole floats without decimals."""
+    if values.dtype.is_float():
+        return values.fill_nan(None).cast(pl.String).str.replace(r"\.0$", "")
+    return values.cast(pl.String)

@@ -1,0 +1,231 @@
+"""Trajectory: somebody knows a few sensitive values of a person and looks for the person by them.
+
+Two films and their ratings were enough to find most subscribers of a film service among pseudonyms (Narayanan and
+Shmatikov, 2008). Quasi-identifiers are not needed; models that group quasi-identifiers promise nothing against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from shoal.attacking.candidates import Candidates
+from shoal.attacking.result import AttackResult, DoesNotApply, result_of
+from shoal.attacking.setting import Setting
+from shoal.models.exact import BoolArray, FloatArray, IntArray
+from shoal.table.observe import number_alike, number_equal
+
+NAME = "trajectory"
+MOST_TARGETS = 2_000
+COMMON, MOST_LISTED = 64, 500
+"""An item that more than one in so many kinds of persons have, and more than so many, is looked up in a table."""
+LARGEST_STEP = 5_000_000
+"""Published persons that are looked through at once."""
+
+
+def attack_trajectory(setting: Setting) -> list[AttackResult]:
+    """The chance to find a person by 1, 2, ... of their records' sensitive values, without and with quasi-identifiers.
+
+    A value here is what one record shows of all sensitive attributes together, such as a film and its rating. Those
+    known are drawn from the person's own; targets are persons who have more different ones, so that something is left
+    to learn. The chance is one over the number of published persons who have all that is known. With quasi-identifiers
+    the attacker also knows the group of each record known.
+
+    Where records are not linked to persons (`person ids: none`), nobody can be found with all their records. What is
+    counted then is the chance that a further record, taken by chance from those that fit, is the person's.
+    """
+    if setting.is_apart:
+        raise DoesNotApply("The release does not show which values belong to one person.")
+    if not setting.schema.sensitive:
+        raise DoesNotApply("The schema names no sensitive attribute.")
+    absent = [name for name in setting.schema.sensitive if name not in setting.frame.columns]
+    if absent:
+        raise DoesNotApply(f"The published table lacks {', '.join(absent)}.")
+    found = list(_among_persons(setting) if setting.shows_persons else _among_records(setting))
+    if not found:
+        raise DoesNotApply("Nobody has two records with different sensitive values.")
+    return found
+
+
+def _among_persons(setting: Setting) -> Iterator[AttackResult]:
+    released = setting.released
+    value, n_values = number_equal([setting.frame[name] for name in setting.schema.sensitive])
+    with_quasi, n_with = number_alike([(value, n_values), (released.place_of_row.astype(np.int32), released.n_places)])
+    tries = {"": _Holdings.of(released.person_of_row, value.astype(np.int64), n_values)}
+    if setting.mask != "perturb":  # else nobody sees groups
+        tries[" and quasi-identifiers"] = _Holdings.of(released.person_of_row, with_quasi.astype(np.int64), n_with)
+    for n_known in setting.known_values:
+        for also, holdings in tries.items():
+            target, known = _drawn(holdings, n_known, setting)
+            if not len(target):
+                continue
+            chance = 1 / holdings.count_having(known)
+            yield result_of(
+                NAME,
+                f"trajectory, {n_known} known{also}",
+                knowledge=_knows(n_known, also),
+                aim="the published person taken is the person, with all their records",
+                successes=float(chance.sum()),
+                targets=len(target),
+                blind=1 / released.n_persons,
+                details={"certain": int((chance == 1).sum()), "persons_with_more": holdings.n_with_more(n_known)},
+            )
+
+
+def _knows(n_known: int, also: str) -> str:
+    if n_known == 1:
+        group = ", and the quasi-identifiers of that record" if also else ""
+        return f"One sensitive value of the person, as a record shows it{group}."
+    group = ", and the quasi-identifiers of those records" if also else ""
+    return f"{n_known} different sensitive values of the person, as {n_known} records show them{group}."
+
+
+class _Holdings:
+    """Which items each person has, as a list of items by person."""
+
+    def __init__(self, start: IntArray, item: IntArray, n_items: int) -> None:
+        self.start, self.item, self.n_items = start, item, n_items
+
+    @classmethod
+    def of(cls, person: IntArray, item: IntArray, n_items: int) -> _Holdings:
+        """From the person and the item of each record."""
+        key = np.sort(person * n_items + item)
+        key = key[np.append(True, key[1:] != key[:-1])]
+        start = np.searchsorted(key // n_items, np.arange(int(person.max()) + 2))
+        return cls(start, key % n_items, n_items)
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many items each person has."""
+        return np.diff(self.start)
+
+    def n_with_more(self, n_known: int) -> int:
+        """How many persons have more items than are known."""
+        return int((self.sizes > n_known).sum())
+
+    @cached_property
+    def alike(self) -> tuple[IntArray, IntArray]:
+        """Persons with the same items once: one person of each kind, and how many there are of it.
+
+        Kinds are told apart by sums of a random word an item, which differ but with negligible chance.
+        """
+        words = np.random.default_rng(7).integers(0, 2**64, self.n_items, dtype=np.uint64)
+        sums = np.append(np.uint64(0), np.cumsum(words[self.item], dtype=np.uint64))
+        kind = sums[self.start[1:]] - sums[self.start[:-1]]
+        _, first, count = np.unique(kind, return_index=True, return_counts=True)
+        return first.astype(np.int64), count
+
+    def count_having(self, known: IntArray) -> IntArray:
+        """How many persons have all items of each line of `known`."""
+        somebody, count = self.alike
+        length = self.sizes[somebody]
+        kind = np.repeat(np.arange(len(somebody)), length)
+        item = self.item[np.arange(int(length.sum())) + np.repeat(
+            self.start[somebody] - np.append(0, np.cumsum(length)[:-1]), length)]  # fmt: skip
+        pairs = np.sort(kind * self.n_items + item)
+        order = np.argsort(item, kind="stable")
+        by_item, start_of_item = kind[order], np.searchsorted(item[order], np.arange(self.n_items + 1))
+        n_having = np.diff(start_of_item)
+        rarest = known[np.arange(len(known)), n_having[known].argmin(axis=1)]
+        found = np.zeros(len(known), np.int64)
+        is_common = n_having[rarest] > max(len(somebody) // COMMON, MOST_LISTED)
+        found[is_common] = self._count_common(known[is_common], by_item, start_of_item, count)
+        for some in _steps(np.where(is_common, 0, n_having[rarest])):
+            size = np.where(is_common, 0, n_having[rarest])[some]
+            line = np.repeat(some, size)
+            first = np.repeat(start_of_item[rarest[some]] - np.append(0, np.cumsum(size)[:-1]), size)
+            candidate = by_item[np.arange(int(size.sum())) + first]
+            has_all = np.ones(len(line), np.bool_)
+            for column in known.T:
+                has_all &= _is_in(candidate * self.n_items + column[line], pairs)
+            found += np.bincount(line[has_all], weights=count[candidate[has_all]], minlength=len(known)).astype(
+                np.int64
+            )
+        return found
+
+    def _count_common(self, known: IntArray, by_item: IntArray, start: IntArray, count: IntArray) -> IntArray:
+        """How many persons have all items of each line, of which each is one that many have."""
+        items, number = np.unique(known, return_inverse=True)
+        has = np.zeros((len(items), len(count)), np.bool_)
+        for line, item in enumerate(items.tolist()):
+            has[line, by_item[start[item] : start[item + 1]]] = True
+        lines = number.reshape(known.shape)
+        return np.array([count[has[line].all(axis=0)].sum() for line in lines], np.int64)
+
+
+def _steps(sizes: IntArray) -> Iterator[IntArray]:
+    """Lines some by some, such that their sizes together stay small."""
+    step = np.cumsum(sizes) // LARGEST_STEP
+    for number in np.unique(step):
+        yield np.flatnonzero(step == number)
+
+
+def _is_in(wanted: IntArray, ascending: IntArray) -> BoolArray:
+    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.asarray(ascending[at] == wanted)
+
+
+def _drawn(holdings: _Holdings, n_known: int, setting: Setting) -> tuple[IntArray, IntArray]:
+    """Targets who have more items than are known, and items of theirs drawn by chance."""
+    rng = np.random.default_rng([setting.seed, n_known])
+    target = np.flatnonzero(holdings.sizes > n_known)
+    most = min(MOST_TARGETS, setting.most_targets)
+    if len(target) > most:
+        target = np.sort(rng.choice(target, most, replace=False))
+    known = np.empty((len(target), n_known), np.int64)
+    for at, person in enumerate(target.tolist()):
+        own = holdings.item[holdings.start[person] : holdings.start[person + 1]]
+        known[at] = rng.choice(own, n_known, replace=False)
+    return target, known
+
+
+# --- records that are not linked --------------------------------------------------------------------------------------
+
+
+def _among_records(setting: Setting) -> Iterator[AttackResult]:
+    """The chance that a further record is the person's, where nobody sees which records belong together."""
+    original = setting.known_original
+    value, n_values = number_equal([original.frame[name] for name in setting.schema.sensitive])
+    holdings = _Holdings.of(original.person_of_record.astype(np.int64), value.astype(np.int64), n_values)
+    records = original.records_of_person
+    fitting: FloatArray | None = None
+    for n_known in setting.known_values:
+        target, _ = _drawn(holdings, n_known, setting)
+        if not len(target):
+            continue
+        if fitting is None and setting.mask != "perturb":
+            fitting = _rows_that_fit(setting, np.flatnonzero(holdings.sizes > 1))
+        everywhere = np.full(len(target), float(len(setting.frame)))
+        for also, rows in (("", everywhere), (" and quasi-identifiers", None if fitting is None else fitting[target])):
+            if rows is None:
+                continue
+            chance = np.clip((records[target] - n_known) / np.maximum(rows - n_known, 1), 0.0, 1.0)
+            yield result_of(
+                NAME,
+                f"trajectory, {n_known} known{also}",
+                knowledge=_knows(n_known, also),
+                aim="a further record taken for the person's is theirs",
+                successes=float(chance.sum()),
+                targets=len(target),
+                blind=float(records[target].mean() / len(setting.frame)),
+                is_exact=False,
+                details={"upper_bound": "all records of the person are taken to be among those that fit"},
+            )
+
+
+def _rows_that_fit(setting: Setting, persons: IntArray) -> FloatArray:
+    """How many rows fit all records of each person; all rows where none does."""
+    candidates = Candidates.of(setting)
+    released = setting.released
+    rows = np.full(setting.known_original.n_persons, float(len(setting.frame)))
+    sizes = pl.DataFrame({"place": np.arange(released.n_places), "rows": released.rows_of_place})
+    for block in candidates.blocks(persons):
+        n_points = block.known.group_by("target").len("points")
+        fits = block.known.join(block.fits, on="point").group_by("target", "place").len("fitting")
+        whole = fits.join(n_points, on="target").filter(pl.col("fitting") == pl.col("points")).join(sizes, on="place")
+        found = whole.group_by("target").agg(pl.col("rows").sum())
+        rows[found["target"].to_numpy()] = found["rows"].to_numpy()
+    return rows

@@ -1,0 +1,186 @@
+"""Two releases about the same persons: whoever knows a person finds their group in both, and keeps what both allow.
+
+The persons who fit both groups are the candidates (the intersection attack); a value that one of the groups lacks is
+not the person's, unless it has changed in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.attacking.candidates import Candidates
+from shoal.attacking.linkage import commonest, most_frequent, own_values
+from shoal.attacking.result import AttackResult, DoesNotApply, result_of
+from shoal.attacking.setting import Setting
+from shoal.models.exact import FloatArray, IntArray
+
+NAME = "two-releases"
+KNOWLEDGE = (
+    "The quasi-identifiers of everybody in both releases, and that the person is in both; for values, that these have "
+    "not changed in between."
+)
+MOST_PAIRS = 5_000_000
+"""Pairs of a target and a candidate that are looked at together."""
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """Of one release the groups that fit each person, and who fits each group."""
+
+    setting: Setting
+    pairs: pl.DataFrame
+    """`person`, `group`."""
+
+    @classmethod
+    def of(cls, setting: Setting) -> _Fits:
+        if setting.mask == "perturb":
+            raise DoesNotApply("Values are perturbed, so that no groups are seen.")
+        candidates = Candidates.of(setting)
+        everybody = np.arange(candidates.original.n_persons)
+        group_of_place = pl.DataFrame(
+            {"place": np.arange(setting.released.n_places), "group": setting.released.group_of_place}
+        )
+        parts = []
+        for block in candidates.blocks(everybody):
+            if block.whole is not None:
+                fitting = block.whole
+            else:
+                one = block.known.join(block.fits, on="point")
+                n_points = block.known.group_by("target").len("points")
+                met = one.group_by("target", "place").agg(pl.col("point").n_unique().alias("fitting"))
+                fitting = met.join(n_points, on="target").filter(pl.col("fitting") == pl.col("points"))
+            parts.append(fitting.join(group_of_place, on="place").select(person="target", group="group").unique())
+        return cls(setting, pl.concat(parts))
+
+    @property
+    def sizes(self) -> pl.DataFrame:
+        """`group`, `len`: how many persons fit each group."""
+        return self.pairs.group_by("group").len()
+
+    def candidates_of(self, targets: pl.DataFrame) -> pl.DataFrame:
+        """`target`, `person`: who fits a group that fits the target."""
+        groups = targets.join(self.pairs.rename({"person": "target"}), on="target")
+        return groups.join(self.pairs, on="group").select("target", "person").unique()
+
+    def values_of(self, targets: pl.DataFrame, name: str) -> pl.DataFrame:
+        """`target`, `text`, `weight`: the values of the groups that fit a target, by how many persons have them."""
+        values = self.setting.released.values[name]
+        groups = targets.join(self.pairs.rename({"person": "target"}), on="target")
+        counts = groups.join(values.counts, on="group").group_by("target", "value").agg(pl.col("persons").sum())
+        texts = pl.concat([values.categories.cast(pl.String), pl.Series([None], dtype=pl.String)])
+        named = pl.DataFrame({"text": texts, "value": np.arange(len(texts))})
+        return counts.with_columns(pl.col("value").cast(pl.Int64)).join(named, on="value").select(
+            "target", "text", weight=pl.col("persons").cast(pl.Float64)
+        )  # fmt: skip
+
+
+def attack_two_releases(setting: Setting) -> list[AttackResult]:
+    """How often a person, and their values, are right once both releases are known.
+
+    Notes
+    -----
+    C(p) are the persons who fit a group that fits p, in both releases; the attacker takes one of them by chance. For
+    values the attacker says the one that is likeliest by both: the number of persons who have it in the groups of the
+    one release, times that in the other. Values of one release only are not the person's.
+    """
+    other = setting.other
+    if other is None:
+        raise DoesNotApply("It takes another release about the same persons: name it with --with.")
+    if setting.known_original.n_persons != other.known_original.n_persons:
+        raise DoesNotApply("The policies of the two releases do not take the same persons from the original.")
+    first, second = _Fits.of(setting), _Fits.of(other)
+    targets = setting.targets
+    return [_on_persons(first, second, targets), *_on_values(first, second, targets)]
+
+
+def _on_persons(first: _Fits, second: _Fits, targets: IntArray) -> AttackResult:
+    """The chance to point at the person among those who fit both releases."""
+    both, one, other = (np.zeros(len(targets)) for _ in range(3))
+    for some in _portions(first, second, targets):
+        at = np.searchsorted(targets, some["target"].to_numpy())
+        found = [fits.candidates_of(some) for fits in (first, second)]
+        shared = found[0].join(found[1], on=["target", "person"])
+        for counts, pairs in ((both, shared), (one, found[0]), (other, found[1])):
+            sizes = some.join(pairs.group_by("target").len(), on="target", how="left", maintain_order="left")
+            counts[at] = sizes["len"].fill_null(0).to_numpy()
+    chance = _chance(both)
+    return result_of(
+        NAME,
+        "two releases, person",
+        knowledge=KNOWLEDGE,
+        aim="the person pointed at is the person",
+        successes=float(chance.sum()),
+        targets=len(targets),
+        blind=1 / first.setting.known_original.n_persons,
+        details={
+            "success_with_the_first_alone": float(_chance(one).mean()),
+            "success_with_the_second_alone": float(_chance(other).mean()),
+            "mean_candidates": float(both.mean()),
+            "fewest_candidates": int(both[both > 0].min(initial=np.inf)) if (both > 0).any() else 0,
+            "certain": int((both == 1).sum()),
+            **({"targets_that_fit_nowhere": int((both == 0).sum())} if (both == 0).any() else {}),
+        },
+    )
+
+
+def _chance(n_candidates: FloatArray) -> FloatArray:
+    chance: FloatArray = np.where(n_candidates > 0, 1 / np.maximum(n_candidates, 1), 0.0)
+    return chance
+
+
+def _portions(first: _Fits, second: _Fits, targets: IntArray) -> list[pl.DataFrame]:
+    """Targets some by some, so that their candidates fit in memory."""
+    n_pairs = np.zeros(first.setting.known_original.n_persons)
+    for fits in (first, second):
+        sized = fits.pairs.join(fits.sizes, on="group")
+        np.add.at(n_pairs, sized["person"].to_numpy(), sized["len"].to_numpy())
+    portion = (np.cumsum(n_pairs[targets]) // MOST_PAIRS).astype(np.int64)
+    return [pl.DataFrame({"target": targets[portion == number]}) for number in np.unique(portion)]
+
+
+def _on_values(first: _Fits, second: _Fits, targets: IntArray) -> list[AttackResult]:
+    """The chance to say a value of the person, for each sensitive attribute of both releases."""
+    setting = first.setting
+    everyone = pl.DataFrame({"target": targets})
+    results = []
+    for name in setting.schema.sensitive:
+        if name not in second.setting.schema.sensitive:
+            continue
+        one, other = first.values_of(everyone, name), second.values_of(everyone, name)
+        both = one.join(other, on=["target", "text"], nulls_equal=True, suffix="_there")
+        both = both.with_columns(weight=pl.col("weight") * pl.col("weight_there"))
+        n_left = np.zeros(len(targets), np.int64)
+        counted = both.group_by("target").len()
+        n_left[np.searchsorted(targets, counted["target"].to_numpy())] = counted["len"].to_numpy()
+        details: dict[str, Any] = {
+            "success_with_the_first_alone": _right(setting, one, name, targets) / len(targets),
+            "success_with_the_second_alone": _right(setting, other, name, targets) / len(targets),
+            "mean_values_left": float(n_left.mean()),
+            "one_value_left": int((n_left == 1).sum()),
+            "no_value_left": int((n_left == 0).sum()),
+        }
+        results.append(
+            result_of(
+                NAME,
+                f"two releases, value of {name}",
+                knowledge=KNOWLEDGE,
+                aim=f"a value of '{name}' that is said of the person is theirs",
+                successes=_right(setting, both, name, targets),
+                targets=len(targets),
+                blind=commonest(setting, name),
+                details=details,
+            )
+        )
+    return results
+
+
+def _right(setting: Setting, counts: pl.DataFrame, name: str, targets: IntArray) -> float:
+    """How many targets have the value of the largest weight, of equal ones by chance."""
+    codes = setting.released.values[name].codes_of(counts["text"])
+    coded = counts.select("target", "weight").with_columns(value=pl.Series(codes).cast(pl.Int64))
+    own = own_values(setting, name, targets).with_columns(pl.col("target", "value").cast(pl.Int64))
+    return float(most_frequent(coded, own, ["target"])["chance"].sum())

@@ -1,0 +1,110 @@
+"""Cells that a spreadsheet would run: counted always, and made harmless where that is asked for.
+
+A text that begins with =, +, -, @, a tab or a carriage return is a formula to a spreadsheet that opens a CSV file. An
+apostrophe before it makes it text again. Numbers are no formulas, and neither are ranges of them: -5, and -5 to -2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from shoal.reading.source import CsvOptions
+
+RUNS = r"^[=+\-@\t\r]"
+SAFE = r"^'+[=+\-@\t\r]"
+"""Texts that begin with apostrophes and then like a formula: they get one more, so that none becomes another."""
+NUMBERS = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?( to [+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)?$"
+FORMATS_OF_SPREADSHEETS = ("csv", "xlsx")
+HOW_SAFE = (
+    "an apostrophe was put before texts that a spreadsheet would run, and before those that already had one there"
+)
+
+
+def how_cells_are_written(format: str, csv: CsvOptions | None, *, safe_cells: bool) -> dict[str, str]:
+    """What a codebook says of the cells of its files: how CSV files part them, and of apostrophes."""
+    parted = {"delimiter": (csv.delimiter if csv else None) or ","} if format == "csv" else {}
+    return {**parted, **({"safe_cells": HOW_SAFE} if safe_cells and format in FORMATS_OF_SPREADSHEETS else {})}
+
+
+def cells_that_run(frame: pl.DataFrame) -> dict[str, int]:
+    """How many cells of each column a spreadsheet would run, its name counted too; columns without any are left out."""
+    found = {}
+    for column in frame.iter_columns():
+        n_cells = int(_is_name_that_runs(column.name))
+        if _is_text(column):
+            n_cells += int(_runs(column.cast(pl.String)).sum())
+        if n_cells:
+            found[column.name] = n_cells
+    return found
+
+
+def note_on_cells(frames: Iterable[pl.DataFrame]) -> list[str]:
+    """What to tell of cells that a spreadsheet would run: one sentence with counts by column, or nothing."""
+    total: dict[str, int] = {}
+    for frame in frames:
+        for name, count in cells_that_run(frame).items():
+            total[name] = total.get(name, 0) + count
+    return note_on_counts(total)
+
+
+def note_on_counts(total: Mapping[str, int]) -> list[str]:
+    """The same, where cells have been counted by column."""
+    if not total:
+        return []
+    listed = ", ".join(f"{count:,} in '{name}'" for name, count in total.items())
+    return [
+        f"A spreadsheet would run {sum(total.values()):,} cells as formulas, since they begin with =, +, - or @: "
+        f"{listed}. "
+        "With --safe-cells (in Python safe_cells=True, in a policy safe_cells = true) CSV and Excel files have an "
+        "apostrophe before them."
+    ]
+
+
+def with_safe_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with an apostrophe before each cell that a spreadsheet would run, names of columns included.
+
+    Different texts stay different: what already has apostrophes there gets one more. `without_safe_cells` undoes it.
+    """
+    safe = frame.with_columns(
+        pl.when(_runs_or_is_safe(pl.col(column.name).cast(pl.String)))
+        .then("'" + pl.col(column.name).cast(pl.String))
+        .otherwise(pl.col(column.name).cast(pl.String))
+        .alias(column.name)
+        for column in frame.iter_columns()
+        if _is_text(column)
+    )
+    return safe.rename({name: f"'{name}" for name in frame.columns if _is_name_that_runs(name.lstrip("'"))})
+
+
+def without_safe_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table that `with_safe_cells` was given."""
+    plain = frame.with_columns(
+        pl.when(pl.col(column.name).str.contains(SAFE)).then(pl.col(column.name).str.slice(1)).otherwise(column.name)
+        .alias(column.name)
+        for column in frame.iter_columns()
+        if column.dtype == pl.String
+    )  # fmt: skip
+    return plain.rename(
+        {name: name[1:] for name in frame.columns if name[:1] == "'" and _is_name_that_runs(name.lstrip("'"))}
+    )
+
+
+def _is_text(column: pl.Series) -> bool:
+    return column.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def _runs(texts: pl.Series) -> pl.Series:
+    begins = texts.str.contains(RUNS).fill_null(False)
+    if not begins.any():
+        return begins
+    return begins & ~texts.str.contains(NUMBERS).fill_null(False)
+
+
+def _runs_or_is_safe(text: pl.Expr) -> pl.Expr:
+    return (text.str.contains(RUNS) & ~text.str.contains(NUMBERS)) | text.str.contains(SAFE)
+
+
+def _is_name_that_runs(name: str) -> bool:
+    return bool(_runs(pl.Series([name]))[0])

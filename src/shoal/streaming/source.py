@@ -1,0 +1,136 @@
+"""A file that is read portion by portion, always in the order of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from shoal.errors import InputError, SchemaError
+from shoal.reading import CsvOptions
+from shoal.reading.csv import read_csv_blocks
+from shoal.reading.parquet import check_parquet
+from shoal.reading.source import refuse_no_records, refuse_not_plain
+from shoal.table.schema import Schema
+from shoal.table.table import refuse_unpublishable
+
+PORTION = 1_000_000
+"""How many records are looked at together."""
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """A Parquet file, or a CSV file that was put into Parquet files of texts, as a lazy frame of polars."""
+
+    name: str
+    scan: pl.LazyFrame
+    portion: int = PORTION
+    csv: CsvOptions | None = None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_parquet(cls, path: Path, *, portion: int = PORTION) -> FileSource:
+        """A Parquet file as it stands."""
+        check_parquet(path)
+        return cls(path.name, scan_parquet([path]), portion)
+
+    @classmethod
+    def of_csv(cls, path: Path, options: CsvOptions, work: Path, *, portion: int = PORTION) -> FileSource:
+        """A CSV file, checked line by line as always, and put as texts into files in the folder `work`."""
+        blocks = read_csv_blocks(path, options)
+        parts = []
+        for number, frame in enumerate(blocks.frames):
+            parts.append(work / f"texts-{number:06d}.parquet")
+            frame.write_parquet(parts[-1], compression="lz4")
+        return cls(path.name, scan_parquet(parts), portion, blocks.options(), tuple(blocks.notes))
+
+    @cached_property
+    def schema(self) -> pl.Schema:
+        """The columns and their types."""
+        try:
+            return self.scan.collect_schema()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._damaged() from error
+
+    @cached_property
+    def n_records(self) -> int:
+        """How many records there are."""
+        return int(self.collected(self.scan.select(pl.len())).item())
+
+    def portions(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The records in portions, in their order; of some columns only."""
+        scan = self.scan if columns is None else self.scan.select(columns)
+        return self._batches(scan)
+
+    def collected(self, asked: pl.LazyFrame) -> pl.DataFrame:
+        """The answer to a question, by polars' streaming engine."""
+        try:
+            return asked.collect(engine="streaming")
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._damaged() from error
+
+    def with_scan(self, scan: pl.LazyFrame, *notes: str) -> FileSource:
+        """The same file with some of its records."""
+        return FileSource(self.name, scan, self.portion, self.csv, (*self.notes, *notes))
+
+    def refuse_unfit(self, schema: Schema) -> None:
+        """Refuse columns that do not fit the schema, and a file without records."""
+        like = self.schema.to_frame()
+        refuse_not_plain(self.name, like)
+        schema.check_against(like.columns)
+        if not self.n_records:
+            refuse_no_records(self.name, like)
+        refuse_unpublishable(like, schema)
+
+    def _batches(self, scan: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        try:
+            yield from scan.collect_batches(chunk_size=self.portion, maintain_order=True, engine="streaming")
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._damaged() from error
+
+    def _damaged(self) -> InputError:
+        return InputError(f"'{self.name}' is damaged or cannot be read on. Fetch or write it again.")
+
+
+def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
+    """Parquet files under one another, with the types that they have."""
+    return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
+
+
+def without_missing(source: FileSource, schema: Schema) -> FileSource:
+    """The source without records that miss their person (refused) or a quasi-identifier (as the schema says)."""
+    _refuse_missing_persons(source, schema)
+    if schema.missing == "value":
+        return source
+    names = list(schema.quasi_names)
+    counts = source.collected(source.scan.select(pl.col(names).null_count())).row(0, named=True)
+    named = ", ".join(f"'{name}' in {count:,}" for name, count in counts.items() if count)
+    if not named:
+        return source
+    if schema.missing == "refuse":
+        raise SchemaError(f"Missing quasi-identifiers are refused: {named} of {source.n_records:,} records.")
+    kept = source.with_scan(source.scan.filter(~pl.any_horizontal(pl.col(names).is_null())))
+    if not kept.n_records:
+        raise InputError(f"Every record misses a quasi-identifier ({named}); none is left.")
+    dropped = source.n_records - kept.n_records
+    note = f"{dropped:,} of {source.n_records:,} records were left out because a quasi-identifier is missing ({named})."
+    return source.with_scan(kept.scan, note)
+
+
+def _refuse_missing_persons(source: FileSource, schema: Schema) -> None:
+    if schema.person is None:
+        return
+    is_missing = pl.col(schema.person).is_null()
+    if source.schema[schema.person].is_float():
+        is_missing |= pl.col(schema.person).is_nan().fill_null(False)
+    asked = source.scan.select(n=is_missing.sum(), first=is_missing.arg_max())
+    n_missing, first = source.collected(asked).row(0)
+    if n_missing:
+        raise SchemaError(
+            f"The person column '{schema.person}' is missing in {n_missing:,} of {source.n_records:,} records, the "
+            f"first in record {first + 1:,}. Without it their risk cannot be counted: fill it in, or leave those "
+            "records out."
+        )

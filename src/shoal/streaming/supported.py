@@ -1,0 +1,106 @@
+"""What can be done with files that are larger than memory, and why the rest cannot."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+
+from shoal.errors import ParameterError
+from shoal.grouping import BalanceTree, Mondrian
+from shoal.masking import Mean, Ranges, Suppress
+from shoal.models.contract import Model
+from shoal.models.counts import BACKGROUND, JOINT
+from shoal.reading import CsvOptions
+from shoal.table.schema import Date as DateKind
+from shoal.table.schema import Number, Ordered, Schema
+
+FORMATS = ("parquet", "csv")
+
+
+def why_not_streamed(
+    schema: Schema | None,
+    models: Sequence[Model],
+    method: object,
+    mask: object,
+    *,
+    formats: Sequence[str] = (),
+    csv: CsvOptions | None = None,
+    max_suppressed: int = 0,
+    max_records: int | None = None,
+    asked: Sequence[str] = (),
+) -> list[str]:
+    """Why a run needs the whole table in memory, in plain sentences; none where it does not.
+
+    Parameters
+    ----------
+    formats
+        The formats of the inputs and of the release.
+    asked
+        What else is asked for that needs the table, by name.
+    """
+    why = [*_method(method), *_mask(mask), *_models(models)]
+    if schema is not None:
+        why += _columns(schema)
+    if max_suppressed or max_records is not None:
+        why.append("A budget (max_suppressed, max_records) leaves out records of a table that is in memory.")
+    others = sorted({format for format in formats if format not in FORMATS})
+    if others:
+        why.append(f"Files of {', '.join(others)} are read and written whole; Parquet and CSV are not.")
+    if "csv" in formats and csv is not None:
+        why += _csv(csv)
+    return why + [f"{name} needs the whole table." for name in asked]
+
+
+def refuse_models(models: Sequence[Model]) -> None:
+    """Refuse models that are counted in memory only."""
+    why = _models(models)
+    if why:
+        raise ParameterError(" ".join(why))
+
+
+def _method(method: object) -> list[str]:
+    if isinstance(method, BalanceTree):
+        return ["balance-tree with alpha below 1 looks at classes of records."] if method.alpha < 1 else []
+    if isinstance(method, Mondrian):
+        return ["mondrian with spread 'z-score' looks at all records."] if method.spread != "range" else []
+    return [
+        f"The method {getattr(method, 'name', 'chosen')} does not work on sums by person; balance-tree and mondrian do."
+    ]
+
+
+def _mask(mask: object) -> list[str]:
+    if isinstance(mask, Ranges) and mask.code_extremes:
+        return ["code_extremes looks at all records."]
+    if isinstance(mask, Ranges | Mean | Suppress):
+        return []
+    return [f"The mask {getattr(mask, 'name', 'chosen')} is not made group by group; range, mean and suppress are."]
+
+
+def _models(models: Sequence[Model]) -> list[str]:
+    together = [model.name for model in models if model.needs & (JOINT | BACKGROUND)]
+    if not together:
+        return []
+    return [f"{', '.join(together)}: models of several attributes together, or of rules, are counted in memory."]
+
+
+def _columns(schema: Schema) -> list[str]:
+    why = []
+    if not schema.links_records:
+        why.append("person_ids = 'none': whose each record is, is kept and counted in memory.")
+    if schema.time is not None:
+        why.append(f"The time column '{schema.time}' is published by the order of a person's records.")
+    if not schema.links_records:
+        why.append("person_ids = 'none' keeps for the steward which records belong to one person, all of them at once.")
+    layered = [c.name for c in schema.columns if c.hierarchy is not None and isinstance(c, Number | Ordered | DateKind)]
+    if layered:
+        why.append(f"Hierarchies of numbers, dates and ordered columns ({', '.join(layered)}) list all their values.")
+    return why
+
+
+def _csv(options: CsvOptions) -> list[str]:
+    why = []
+    if codecs.lookup(options.encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
+        why.append(f"CSV files in {options.encoding} are decoded whole; those in UTF-8 are not.")
+    if options.decimal != ".":
+        why.append("Decimal commas are told from the whole file.")
+    return why

@@ -1,0 +1,101 @@
+"""The suite: intervals, names, and results that say what is known and what a guess would get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.attacking.result import result_of, wilson
+from shoal.attacking.suite import ATTACKS, SuiteResult
+from shoal.errors import ParameterError
+from tests.naive import attacks as naive
+from tests.pipeline import tables
+
+
+@given(st.integers(1, 3000), st.floats(0, 1))
+def test_wilson_is_what_is_not_rejected(n: int, share: float) -> None:
+    low, high = wilson(share * n, n)
+    assert (low, high) == pytest.approx(naive.wilson(share * n, n), abs=1e-9)
+    assert 0 <= low <= share + 1e-12
+    assert share - 1e-12 <= high <= 1
+
+
+def test_wilson_is_that_of_scipy() -> None:
+    from scipy.stats import binomtest
+
+    interval = binomtest(37, 412).proportion_ci(method="wilson")
+    assert wilson(37, 412) == pytest.approx((interval.low, interval.high))
+    assert wilson(0, 9)[0] == 0.0
+    assert wilson(9, 9)[1] == 1.0
+    with pytest.raises(ParameterError):
+        wilson(0, 0)
+
+
+def test_every_result_says_what_is_known_and_stands_beside_a_guess() -> None:
+    release = shoal.protect(tables.visits(), tables.SCHEMA, tables.MODELS, seed=1, attacks=50)
+    assert release.attacked is not None
+    names = [result.name for result in release.attacked.results]
+    assert len(set(names)) == len(names)
+    tried = {result.attack for result in release.attacked.results}
+    assert tried | {each.attack for each in release.attacked.not_tried} == set(ATTACKS)
+    for result in release.attacked.results:
+        assert result.attack in ATTACKS
+        assert result.knowledge.endswith(".")
+        assert 0 <= result.low <= result.success <= result.high <= 1
+        assert 0 <= result.blind <= 1
+        assert result.targets <= 80
+    answer = release.to_dict()
+    assert len(answer["attacks"]) == len(names)
+
+
+def test_a_seed_draws_the_same_targets_and_another_one_others() -> None:
+    release = shoal.protect(tables.visits(), tables.SCHEMA, tables.MODELS, seed=1)
+    first, again, other = (release.attack(["linkage"], targets=15, seed=seed).results for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert first[0].targets == 15
+
+
+def test_names_and_numbers_that_are_not_are_refused(visits: pl.DataFrame) -> None:
+    schema = shoal.Schema(person="person", quasi=["age", "city"], sensitive=["disease"])
+    with pytest.raises(ParameterError, match="Did you mean 'linkage'"):
+        shoal.attack_suite(visits, schema, visits, attacks=["linkag"])
+    with pytest.raises(ParameterError, match="targets"):
+        shoal.attack_suite(visits, schema, visits, targets=0)
+    with pytest.raises(ParameterError, match="known_values"):
+        shoal.attack_suite(visits, schema, visits, known_values=[])
+    with pytest.raises(ParameterError, match="whose"):
+        shoal.attack_suite(visits, schema, visits, whose="guess")
+    with pytest.raises(ParameterError, match="attacks must be"):
+        shoal.protect(visits, schema, [shoal.KAnonymity(k=2)], attacks=-1)
+
+
+def test_without_the_original_only_what_the_release_shows_is_tried(visits: pl.DataFrame) -> None:
+    schema = shoal.Schema(person="person", quasi=["age", "city"], sensitive=["disease"])
+    suite = shoal.attack_suite(visits, schema)
+    assert {result.attack for result in suite.results} == {"skewness", "trajectory"}
+    why = {each.attack: each.why for each in suite.not_tried}
+    assert "--original" in why["linkage"]
+    assert "--original" in why["inference"]
+
+
+def test_the_gate_looks_at_the_estimate_or_at_the_gain() -> None:
+    def result(success: float, blind: float) -> object:
+        return result_of("a", "b", knowledge="c", aim="d", successes=success * 100, targets=100, blind=blind)
+
+    suite = SuiteResult((result(0.3, 0.28), result(0.1, 0.0)), ())  # type: ignore[arg-type]
+    assert [each.success for each in suite.above(0.1)] == [0.3]
+    assert [each.success for each in suite.above(0.05, by="gain")] == [0.1]
+    assert suite.worst is not None
+    assert suite.worst.success == 0.3
+
+
+def test_every_attack_has_a_page() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs" / "attacks"
+    titles = {page.read_text(encoding="utf-8").splitlines()[0].lower() for page in docs.glob("*.md")}
+    assert all(any(name in title for title in titles) for name in ATTACKS), titles
