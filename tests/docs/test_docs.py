@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.docs.transcripts import is_transcript
+from tests.docs.transcripts import is_played
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
@@ -91,8 +91,8 @@ def run_snippet(snippet: Snippet, page: Path, names: dict[str, object]) -> None:
     assert not failures, "".join(failures)
 
 
-# Pages that show what commands answer are run as a whole, in test_transcripts.py.
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets_of(page) and not is_transcript(page)], ids=shown)
+# Pages whose commands are typed too are run as a whole, in test_transcripts.py.
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets_of(page) and not is_played(page)], ids=shown)
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
