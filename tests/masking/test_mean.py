@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 from fractions import Fraction
 
 import polars as pl
@@ -30,6 +31,13 @@ def test_two_decimals_more_than_the_column_has() -> None:
 def test_floats_show_six_digits() -> None:
     assert shown(MEAN, [1 / 3, 1 / 3], [0, 0]) == [0.333333]
     assert shown(MEAN, [1.5e308, 1.7e308], [0, 0]) == [pytest.approx(1.6e308)]
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40), st.randoms(use_true_random=False))
+def test_means_do_not_depend_on_the_order_of_records(values: list[float], chance: random.Random) -> None:
+    values = [value / 3 for value in values]
+    mixed = chance.sample(values, len(values))
+    assert shown(MEAN, values, [0] * len(values)) == shown(MEAN, mixed, [0] * len(values))
 
 
 def test_missing_values_do_not_count_and_a_group_of_them_shows_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -73,7 +74,7 @@ class GroupedRecords:
         counts = np.bincount(self.group_of_record, weights=present, minlength=self.n_groups).astype(np.int64)
         sizes = np.maximum(counts, 1)
         if column.floats is not None:  # each divided first, since sums of floats may exceed every float
-            shares = column.floats * present / sizes[self.group_of_record]
+            shares = on_grid(column.floats * present / sizes[self.group_of_record], column)
             means = np.bincount(self.group_of_record, weights=shares, minlength=self.n_groups)
             return means.astype(np.float64), counts
         sums = np.bincount(self.group_of_record, weights=column.units * present, minlength=self.n_groups)
@@ -88,3 +89,15 @@ class GroupedRecords:
             order, self.group_of_record, column.codes, self.group_of_record, self.n_groups
         )
         return start, codes, records
+
+
+def on_grid(shares: NDArray[np.float64], column: NumberColumn) -> NDArray[np.float64]:
+    """Shares of means on so coarse a grid that their sums are exact, in whatever order they are added up.
+
+    The shares of a group add up to no more than the largest value of the column, at most 2^52 steps of the grid.
+    """
+    assert column.floats is not None
+    present = column.floats if column.is_missing is None else column.floats[~column.is_missing]
+    largest = float(np.abs(present).max(initial=0.0))
+    step = math.ldexp(1.0, max(math.frexp(largest)[1] - 52, -1074))
+    return np.rint(shares / step) * step if largest > 0 else shares

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.grouping.grouping import Grouping
 from shoal.kernels import counting, distances
-from shoal.masking.grouped import NOT_MISSING, GroupedRecords
+from shoal.masking.grouped import NOT_MISSING, GroupedRecords, on_grid
 from shoal.measuring.utility import (
     Utility,
     covered_by_nodes,
@@ -221,7 +221,8 @@ class Losses:
                 present = 1.0 if column.is_missing is None else (~column.is_missing).astype(np.float64)
                 totals = self.groups.numbers[name]
                 sizes = np.maximum(self.groups.n_records - totals.n_missing, 1)
-                distances.add_to_groups(column.floats * present / sizes[group], group, totals.sums)
+                shares = on_grid(column.floats * present / sizes[group], whole)
+                distances.add_to_groups(shares, group, totals.sums)
         for name, (start, codes, differs) in self.differing.items():
             self.differences[name] = distances.add_differences(
                 portion.categories[name].codes, group, start, codes, differs, weight, self.differences[name]
