@@ -152,8 +152,8 @@ FOUND = """
 - On INFORMS the number of a person's records tells more than cuts do: 48 to 54 % against 21 % for a blind guess, and
   thousands of persons are above h before cuts are known. Cuts add 7 of 8,542 persons (mondrian) and 133 of 7,048
   (balance-tree). The number of records is covered by no model of values.
-- Up to 7 of 44 groups are unsettled: those whose stopping is so surprising that too few draws fit. There the figures are
-  lower bounds of what could be learned.
+- Up to 7 of 44 groups are unsettled: those whose stopping is so surprising that too few draws fit. There the figures
+  are lower bounds of what could be learned.
 """
 
 
