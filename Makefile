@@ -1,4 +1,4 @@
-# What you can ask for:  make demo | test | lint | bench | bench-peers | docs | reference | screenshots | studies | lock | clean
+# What you can ask for:  make demo | test | nightly | lint | bench | bench-peers | docs | reference | screenshots | studies | mutation | dist | lock | clean
 # Each makes .venv by itself (with uv where it is installed, else with pip) and needs Python 3.11 or newer.
 # Arguments for pytest go in ARGS:  make test ARGS="tests/models -k balance"
 
@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-compiled test-plain browser lint bench bench-peers docs reference screenshots studies lock clean
+.PHONY: help demo test test-compiled test-plain nightly browser java lint bench bench-peers docs reference screenshots studies mutation dist lock clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -27,7 +27,7 @@ demo: $(READY)
 
 test: test-compiled test-plain
 
-test-compiled: $(READY) browser
+test-compiled: $(READY) browser java
 	$(PYTEST) $(ARGS)
 
 # What the tests of the web app need besides Python. Where it can neither be found nor installed they are skipped, and say so.
@@ -40,8 +40,20 @@ browser:
 	    npm ci --prefix tests/web/browser --no-audit --no-fund --loglevel=error || true; \
 	fi
 
+# What the tests of the engine on Spark need besides Python. Where it can neither be found nor installed they are skipped, and say so.
+java:
+	@if ! command -v java >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "Installing Java, for the tests of the engine on Spark"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless || true; \
+	fi
+
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=nojit $(PYTEST) -m "not data and not slow" $(PLAIN)
+
+# The long forms of the tests of bad weather, and all that is marked nightly: hours. See docs/weather.md.
+nightly: $(READY) browser
+	SHOAL_NIGHTLY=1 SHOAL_FUZZ_CASES=$${SHOAL_FUZZ_CASES:-100000} $(PYTEST) -m nightly $(ARGS)
+	$(MAKE) --no-print-directory mutation
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -75,6 +87,14 @@ studies: $(READY)
 	$(BIN)/python -m studies.loss
 	$(BIN)/python -m studies.attacks
 	$(BIN)/python -m studies.minimality
+
+# Small faults put into a copy of models and measuring, to see whether a test notices (docs/mutation.md).
+mutation: $(READY)
+	nice -n 19 $(BIN)/python -m tools.mutate --sample 300 --seed 1 --least 0.9 $(ARGS)
+
+# Wheel, source archive and parts list, in dist. Fetches nothing.
+dist: $(READY)
+	$(BIN)/python -m tools.dist
 
 # Newest versions that fit pyproject.toml. The only target that asks for uv.
 lock:

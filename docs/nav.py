@@ -8,19 +8,9 @@ SECTIONS: dict[str, list[str]] = {
     "How-to": ["how-to"],
     "Explanations": ["explanations", "threat-model", "compare-tools"],
     "Reference": [
-        "models",
-        "methods",
-        "masks",
-        "measures",
-        "attacks",
-        "background-knowledge",
-        "policy",
-        "command-line",
-        "json",
-        "release-folder",
-        "report",
-        "reference",
-    ],  # fmt: skip
+        *("reference", "models", "methods", "masks", "measures", "attacks", "background-knowledge"),
+        *("policy", "command-line", "json", "release-folder", "report"),
+    ],
     "Evidence": ["benchmarks", "studies", "papers", "mutation", "weather", "supply", "decisions"],
 }
 """Titles of sections with the pages and folders in each; what stands under no title comes first."""
@@ -39,27 +29,39 @@ def on_config(config: Any, **_: Any) -> Any:
             entry
             for name in names
             for path in (docs / f"{name}.md", docs / name)
-            for entry in entries_of(path, docs, is_alone=len(names) == 1)
+            for entry in entries_of(path, docs, section=title)
         ]
         nav += entries if not title else [{title: entries}] if entries else []
     config["nav"] = nav
     return config
 
 
-def entries_of(path: Path, docs: Path, *, is_alone: bool) -> list[Any]:
-    """A page; or the pages of a folder, folded under the folder's title where the section has more than this folder."""
+def entries_of(path: Path, docs: Path, *, section: str) -> list[Any]:
+    """A page; or the pages of a folder, folded under its title unless that is the section's own."""
     pages = pages_of(path)
     addresses: list[Any] = [page.relative_to(docs).as_posix() for page in pages]
-    if is_alone or path.is_file() or not pages:
+    if path.is_file() or not pages:
         return addresses
     if pages[0].name == "index.md":
         addresses[0] = {"Overview": addresses[0]}
     title = pages[0].read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
-    return [{title: addresses}]
+    return addresses if title == section else [{title: addresses}]
 
 
 def pages_of(path: Path) -> list[Path]:
-    """The pages at a path: itself, or those in the folder with its index first."""
+    """The pages at a path: itself, or those in the folder, its index first and then as the index names them."""
     if path.is_file():
         return [path] if path.suffix == ".md" else []
-    return sorted(path.rglob("*.md"), key=lambda page: (page.parent, page.name != "index.md", page.name))
+    index = path / "index.md"
+    text = index.read_text(encoding="utf-8") if index.is_file() else ""
+
+    def place(page: Path) -> tuple[Path, bool, int, str]:
+        named = text.find(f"]({page.relative_to(path).as_posix()}")
+        return page.parent, page.name != "index.md", named if named >= 0 else len(text), page.name
+
+    return sorted(path.rglob("*.md"), key=place)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Colour commands as commands: without a prompt they would be taken for what a command answers, and be grey."""
+    return markdown.replace("```console\n", "```sh\n")

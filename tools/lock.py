@@ -1,4 +1,4 @@
-"""What requirements.lock and pyproject.toml say about the packages that shoal needs, and under which licences these are."""
+"""What requirements.lock and pyproject.toml say about the packages that shoal needs, and which licences these have."""
 
 from __future__ import annotations
 

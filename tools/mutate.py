@@ -1,9 +1,9 @@
 """Break the code on purpose, a little at a time, and see whether a test notices.
 
-Run as `python -m tools.mutate --sample 300 --seed 1`. Each mutant is one small change (a comparison flipped, a number off
-by one, a statement gone) in a copy of src in a temporary folder; the tests that run the changed line are run against
-the copy. A mutant that no test notices survives: a test is missing, or the change means nothing. What is found is
-printed, and kept in build/mutation for a next run to start from.
+Run as `python -m tools.mutate --sample 300 --seed 1`. Each mutant is one small change (a comparison flipped, a number
+off by one, a statement gone) in a copy of src in a temporary folder; the tests that run the changed statement are run
+against the copy. A mutant that no test notices survives: a test is missing, or the change means nothing. What is
+found is printed, and kept in build/mutation for a next run to start from.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ TESTS_OF = {"src/shoal/models": ("tests/models",), "src/shoal/measuring": ("test
 them once and watching."""
 EXAMPLES = 20
 """How many examples Hypothesis draws for each test, always the same ones, so that a run can be repeated."""
+ALL_EXAMPLES = 1_000_000
+"""What survives a few examples is tried with as many as its tests ask for."""
 LEAST_SECONDS = 20
 """What a mutant may always use of CPU time; more where its tests take longer unbroken."""
 WAITED = 15
@@ -288,7 +290,10 @@ class Watch:
 
 
 class Same:
-    """A plugin of pytest that lets Hypothesis draw a few examples, the same ones each time, and not look for small ones."""
+    """A plugin of pytest that lets Hypothesis draw a few examples, always the same, and not look for smaller ones."""
+
+    def __init__(self, most: int):
+        self.most = most
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         from hypothesis import HealthCheck, Phase, settings
@@ -300,7 +305,7 @@ class Same:
             if own is not None:
                 function._hypothesis_internal_use_settings = settings(
                     own,
-                    max_examples=min(EXAMPLES, own.max_examples),
+                    max_examples=min(self.most, own.max_examples),
                     derandomize=True,
                     database=None,
                     phases=(Phase.explicit, Phase.generate),
@@ -310,7 +315,7 @@ class Same:
 
 
 class Bench:
-    """A project copied to a temporary folder, in which files are exchanged and tests run in children of this process."""
+    """A copy of a project in a temporary folder, of which files are exchanged; tests run in children of it."""
 
     def __init__(self, project: Path, tests_of: dict[str, tuple[str, ...]], folder: Path):
         self.project, self.folder = project, folder
@@ -327,16 +332,22 @@ class Bench:
         return sorted(path.relative_to(self.project).as_posix() for path in found)
 
     def test_files(self) -> list[str]:
-        found = [path for folder in self.tests for path in (self.project / folder).rglob("test_*.py")]
+        found = [path for place in self.tests for path in _test_files(self.project / place)]
         return sorted(path.relative_to(self.project).as_posix() for path in found)
 
     def run(
-        self, tests: Sequence[str], *, seconds: float, plugins: Sequence[Any] = (), writes: bool = False
+        self,
+        tests: Sequence[str],
+        *,
+        seconds: float,
+        plugins: Sequence[Any] = (),
+        writes: bool = False,
+        examples: int = EXAMPLES,
     ) -> int | None:
         """The exit code of pytest for some tests on the copy, or None where they took too long."""
         child = os.fork()
         if child == 0:
-            self._be_tested(tests, seconds, plugins, writes)
+            self._be_tested(tests, seconds, plugins, writes, examples)
         started = time.monotonic()
         done = status = 0
         try:
@@ -350,7 +361,9 @@ class Bench:
         was_ended = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
         return None if was_ended else os.waitstatus_to_exitcode(status)
 
-    def _be_tested(self, tests: Sequence[str], seconds: float, plugins: Sequence[Any], writes: bool) -> None:
+    def _be_tested(
+        self, tests: Sequence[str], seconds: float, plugins: Sequence[Any], writes: bool, examples: int
+    ) -> None:
         """What the child does; it never returns."""
         code = 70
         try:
@@ -375,7 +388,7 @@ class Bench:
                 "-m",
                 "not data and not slow",
             ]
-            code = int(pytest.main([*options, *tests], plugins=[Same(), *plugins]))
+            code = int(pytest.main([*options, *tests], plugins=[Same(examples), *plugins]))
             for plugin in plugins:
                 plugin.finish(self.folder)
         except BaseException:
@@ -423,7 +436,11 @@ class Bench:
         return dict(json.loads((self.folder / "watched.json").read_text()))
 
 
-def tests_for(mutant: Mutant, watched: dict[str, Any]) -> list[str]:
+def _test_files(place: Path) -> list[Path]:
+    return list(place.rglob("test_*.py")) if place.is_dir() else [place]
+
+
+def choose_tests(mutant: Mutant, watched: dict[str, Any]) -> list[str]:
     """The tests that run the changed line, quick ones first; all that run the file where importing it is changed."""
     own = f"{mutant.path}:{mutant.statement}"
     chosen = [
@@ -446,7 +463,7 @@ def try_mutants(
     for mutant in mutants:
         if time.monotonic() > until:
             return
-        tests = tests_for(mutant, watched)
+        tests = choose_tests(mutant, watched)
         if not tests:
             yield mutant, "not reached"
             continue
@@ -454,6 +471,8 @@ def try_mutants(
         usual = sum(watched[test]["seconds"] for test in tests)
         bench.put(mutant.path, mutated(whole, mutant.number))
         code = bench.run(tests, seconds=LEAST_SECONDS + 5 * usual)
+        if code == 0:  # perhaps for want of examples
+            code = bench.run(tests, seconds=5 * LEAST_SECONDS + 50 * usual, examples=ALL_EXAMPLES)
         bench.put(mutant.path, whole)
         yield mutant, "timed out" if code is None else "survived" if code == 0 else "killed"
 
@@ -464,6 +483,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=10_000, help="when to stop; what was drawn first is run first")
     parser.add_argument("--only", default="", help="only mutants whose place begins with this, such as FILE:LINE")
+    parser.add_argument("--tests", default="", help="files and folders of tests, with commas, in place of all")
     parser.add_argument("--again", type=Path, help="only those that were not killed according to this file of results")
     parser.add_argument("--out", type=Path, default=PROJECT / "build" / "mutation" / "results.json")
     parser.add_argument("--least", type=float, default=0.0, help="exit with 1 where a smaller share is killed")
@@ -478,7 +498,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import scipy.stats  # noqa: F401
 
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
-        tests_of = {target: tests for target, tests in TESTS_OF.items() if _meet(target, chosen.only)}
+        asked = tuple(chosen.tests.split(",")) if chosen.tests else ()
+        tests_of = {target: asked or tests for target, tests in TESTS_OF.items() if _meet(target, chosen.only)}
         bench = Bench(PROJECT, tests_of, Path(folder))
         everything = [
             mutant for path in bench.files()

@@ -226,7 +226,7 @@ def python_page() -> str:
     lines = [
         "# Python: every public name", "", MADE, "",
         "All of these are names of the package: `import shoal`, then `shoal.protect`. "
-        "[Use it from Python](../how-to/from-python.md) shows them at work.", "",
+        "[From Python](../how-to/from-python.md) shows them at work.", "",
     ]  # fmt: skip
     by_section: dict[str, list[str]] = {}
     for name in sorted(shoal.__all__, key=str.lower):

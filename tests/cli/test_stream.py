@@ -83,6 +83,19 @@ def test_a_file_that_does_not_fit_is_protected_in_portions_by_itself(
     assert json.loads(Path("out/steward/manifest.json").read_text())["engine"] == "stream"
 
 
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+def test_a_release_that_does_not_fit_is_verified_in_portions(
+    shoal: Shoal, monkeypatch: pytest.MonkeyPatch, format_: str
+) -> None:
+    shoal("protect", "clinics.csv", *COLUMNS, *MODELS, "-o", "out", "--format", format_)
+    held = shoal("verify", "out", "--json").json
+    monkeypatch.setattr("shoal.streaming.engine.needed_in_memory", lambda size, schema: 10**15)
+    monkeypatch.delattr("shoal.pipeline.verify")
+    in_portions = shoal("verify", "out", "--json").json
+    assert {**in_portions, "seconds": 0} == {**held, "seconds": 0}
+    assert shoal("verify", "out", "--g-balance", "0.99", "--json").code == 3
+
+
 def test_running_out_of_memory_is_a_message(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
     def give_up(*_: object, **__: object) -> None:
         raise MemoryError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,8 @@ def run_snippet(snippet: Snippet, page: Path, names: dict[str, object]) -> None:
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
+    if any("pyspark" in snippet.code for snippet in snippets_of(page)) and shutil.which("java") is None:
+        pytest.skip("Java is not installed (Debian: apt install openjdk-17-jre-headless)")
     for snippet in snippets_of(page):
         run_snippet(snippet, page, names)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ def is_transcript(page: Path) -> bool:
     blocks = blocks_of(page)
     return any(
         above.language == "console" and below.language == "text" and below.is_right_below
-        for above, below in zip(blocks, blocks[1:], strict=False)
+        for above, below in pairwise(blocks)
     )
 
 
@@ -65,6 +66,11 @@ def type_in(command: str, folder: Path, runner: CliRunner) -> tuple[str, int]:
     return (f"{output}exit code {code}\n", 0) if n_told and code else (output, code)
 
 
-def loosely(text: str) -> str:
-    """A text without what only the width of the screen decides; a line of three dots stands for any lines."""
-    return re.sub(r"^\.\.\.\n", "...", re.sub(r"─+", "─", text), flags=re.MULTILINE)
+def agrees(shown: str, answered: str) -> bool:
+    """Whether a page shows what was answered, but for the width of the screen; a line of three dots is any lines."""
+    parts = [re.escape(_words(part)) for part in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE)]
+    return re.fullmatch(".*".join(parts), _words(answered)) is not None
+
+
+def _words(text: str) -> str:
+    return " ".join(re.sub(r"─+", "─", text).split())

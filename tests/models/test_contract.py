@@ -156,6 +156,18 @@ def test_the_least_safe_group_is_the_worst() -> None:
     assert worst_of(RecordRisk(rho=0.5), reached) == 0.9
 
 
+HIGHER_IS_SAFER = {
+    "g-balance", "entropy-balance", "k-anonymity", "person-k-anonymity", "l-diversity", "joint-diversity",
+    "exponential-l", "matching-diversity",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_which_way_a_model_runs(name: str) -> None:
+    assert MODELS[name].higher_is_safer is (name in HIGHER_IS_SAFER)
+    assert MODELS[name].monotone is True
+
+
 def test_models_are_imported_without_numba() -> None:
     source = Path(__file__).resolve().parents[2] / "src"
     program = f"import sys; sys.path.insert(0, {str(source)!r}); import shoal.models; print('numba' in sys.modules)"

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import ParameterError, SchemaError
 from shoal.models import ExponentialL, JointDiversity, LDiversity, Model
+from shoal.models.exponential_l import _distinct_among, _numbered
 from tests.models.builders import group_counts
 from tests.models.refusals import NOT_COUNTS
 from tests.models.test_joint_diversity import joint_groups, one_record_each
@@ -50,6 +52,24 @@ def test_merging_keeps_it(first, second, l) -> None:
 def test_with_one_attribute_it_is_distinct_diversity(group, l) -> None:
     counts = joint_groups([one_record_each(*[record[:1] for record in group])], columns=("disease",))
     assert ExponentialL(l=l).reached(counts).tolist() == LDiversity(l=l, kind="distinct").reached(counts).tolist()
+
+
+pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=10)
+
+
+@given(pairs)
+def test_pairs_are_numbered_apart(found) -> None:
+    first, second = np.array(found).T
+    numbers = _numbered(first, second).tolist()
+    assert len(set(numbers)) == len(set(found)) == len(set(zip(numbers, found, strict=True)))
+    assert sorted(set(numbers)) == list(range(len(set(found))))
+
+
+@given(pairs)
+def test_different_values_among_those_alike_are_counted(found) -> None:
+    alike, values = np.array(found).T
+    counted = _distinct_among(alike, values).tolist()
+    assert counted == [len({v for a, v in found if a == number}) for number in range(max(alike) + 1)]
 
 
 def test_l_values_of_m_attributes_take_l_to_the_m_persons() -> None:

@@ -172,3 +172,28 @@ def test_a_verdict_that_is_infinite_is_written(tmp_path: Path) -> None:
     verdict = replace(release.verdict, models=(replace(release.verdict.models[0], reached=float("inf")),))
     folder = replace(release, verdict=verdict).write(tmp_path / "out", report=False)
     assert json.loads((folder / "steward" / "manifest.json").read_text())["verdict"]["models"][0]["reached"] is None
+
+
+def test_the_delimiter_of_a_file_is_told_and_not_guessed(tmp_path: Path) -> None:
+    """Names and values with other delimiters in them would lead a guess astray."""
+    frame = pl.DataFrame({"a|b": ["x|y"] * 6, "s": ["1|2", "3|4", "5|6"] * 2})
+    schema = shoal.Schema(quasi=[shoal.Nominal("a|b")], sensitive=["s"])
+    folder = shoal.protect(frame, schema, [shoal.KAnonymity(k=2)]).write(tmp_path / "out")
+    assert json.loads((folder / "codebook.json").read_text())["delimiter"] == ","
+    ran = CliRunner().invoke(cli, ["verify", str(folder)])
+    assert ran.exit_code == 0, ran.output
+
+
+def test_portions_do_not_forget_safe_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine for large files writes no apostrophes: it is refused where they are asked for."""
+    monkeypatch.chdir(tmp_path)
+    VISITS.rename({"=who": "who"}).write_csv("visits.csv", separator=";")
+    command = ["protect", "visits.csv", "--person", "who", "--quasi", "age,town:nominal", "--sensitive", "disease",
+               "--person-k", "2", "--engine", "stream", "--method", "mondrian"]  # fmt: skip
+    ran = CliRunner().invoke(cli, [*command, "--safe-cells", "-o", "out"])
+    assert ran.exit_code == 2, ran.output
+    assert "--safe-cells" in ran.stderr
+    ran = CliRunner().invoke(cli, [*command, "-o", "out"])
+    assert ran.exit_code == 0, ran.output
+    assert json.loads(Path("out/codebook.json").read_text())["delimiter"] == ";"
+    assert CliRunner().invoke(cli, ["verify", "out"]).exit_code == 0

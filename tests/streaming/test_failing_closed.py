@@ -112,6 +112,17 @@ def test_neither_order_nor_pseudonyms_tell_anything(tmp_path: Path) -> None:
     assert not set(one["who"]) & set(two["who"])
 
 
+def test_cells_that_a_spreadsheet_would_run_are_counted_as_in_memory(tmp_path: Path) -> None:
+    frame = table(6).with_columns(note=pl.lit("=1+1")).rename({"note": "=note"})
+    frame.write_parquet(tmp_path / "t.parquet")
+    columns = shoal.Schema(person="who", quasi=["age"], kept=["=note"],
+                           dropped=[name for name in frame.columns if name not in ("who", "age", "=note")])  # fmt: skip
+    held = shoal.protect(frame, columns, MODELS)
+    streamed = protect_file(tmp_path / "t.parquet", columns, MODELS, tmp_path / "out", portion=20)
+    assert any("'=note'" in note for note in held.notes)
+    assert streamed.notes[: len(held.notes)] == held.notes
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -132,6 +143,12 @@ def test_what_needs_the_whole_table_is_refused_by_name(file: Path, options: dict
 def test_models_and_columns_that_need_the_whole_table_are_refused(file: Path) -> None:
     with pytest.raises(ParameterError, match="joint-diversity"):
         protect_file(file, schema(), [shoal.JointDiversity(l=2)], file.parent.parent / "out")
+    names = [name for name in table(1).columns if name not in ("who", "age")]
+    unlinked = shoal.Schema(person="who", quasi=["age"], dropped=names, person_ids="none")
+    with pytest.raises(ParameterError, match="person_ids"):
+        protect_file(file, unlinked, MODELS, file.parent.parent / "out")
+    with pytest.raises(SchemaError, match="person ids"):
+        verify_file(file, unlinked, MODELS)
     with_time = shoal.Schema(person="who", quasi=["age"], time="born",
                              dropped=[n for n in table(1).columns if n not in ("who", "age", "born")])  # fmt: skip
     with pytest.raises(ParameterError, match="'born'"):

@@ -30,7 +30,7 @@ def test_every_line_of_the_lock_is_read() -> None:
     text = (PROJECT / "requirements.lock").read_text(encoding="utf-8")
     assert len(LOCK) == len(re.findall(r"^[a-z0-9][^\s]*==", text, flags=re.MULTILINE))
     assert sum(len(each.hashes) for each in LOCK) == text.count("--hash=")
-    assert "==" in text and "://" not in text
+    assert "://" not in text
 
 
 @pytest.mark.parametrize("each", LOCK, ids=lambda each: f"{each.name}-{each.version}")
@@ -50,7 +50,8 @@ def test_a_lock_is_read_with_markers_and_askers(tmp_path: Path) -> None:
     one, two = "a" * 64, "b" * 64
     path.write_text(
         f"# made\nOne_Two==1.0 ; python_version < '3.12' \\\n    --hash=sha256:{two} \\\n    --hash=sha256:{one}\n"
-        f"    # via\n    #   shoal (pyproject.toml)\n    #   three\nthree==2 \\\n    --hash=sha256:{one}\n    # via one-two\n"
+        f"    # via\n    #   shoal (pyproject.toml)\n    #   three\nthree==2 \\\n"
+        f"    --hash=sha256:{one}\n    # via one-two\n"
     )
     first, second = read_lock(path)
     assert (first.name, first.version, first.marker) == ("one-two", "1.0", "python_version < '3.12'")
@@ -119,7 +120,7 @@ def test_the_parts_list_is_the_same_again_and_names_no_place() -> None:
     run = [sys.executable, "-c", "from tools import sbom; print(sbom.written(), end='')"]
     again = subprocess.run(run, cwd=PROJECT, capture_output=True, check=True, env={"PYTHONHASHSEED": "7"})
     assert again.stdout.decode() == text
-    assert "://" not in text and str(Path.home()) not in text and str(PROJECT) not in text
+    assert not [place for place in ("://", str(Path.home()), str(PROJECT)) if place in text]
     assert "timestamp" not in json.loads(text)["metadata"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,14 @@ def test_random_tables_are_released_and_verified_or_refused_in_words(part: int) 
     assert not told, "\n".join(told)
     assert tally.released > tally.cases / 4, tally.told()
     assert tally.verified_files > tally.cases / 12, tally.told()
+
+
+@pytest.mark.nightly
+def test_tables_that_were_never_drawn_before() -> None:
+    """Other numbers each night; a failure prints its own."""
+    first = 10**9 + date.today().toordinal() * 10_000
+    failures = run_cases(range(first, first + 5_000)).failures
+    assert not failures, "\n".join(f"python -m tools.fuzz --case {number}  {what}" for number, what in failures)
 
 
 def test_every_model_is_drawn() -> None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.applying.apply import Applied
 from shoal.errors import ParameterError
-from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, HOW_SAFE
+from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import MANIFEST_PATH, sha256_of_file, write_manifest
 from shoal.publishing.pages import write_pages_from
@@ -46,8 +46,8 @@ def write_applied(
     policy_text = stored.policy.moved(stored.folder / "steward", Path(folder) / "steward").to_toml()
     csv = CsvOptions(delimiter=stored.policy.source.delimiter, encoding=stored.policy.source.encoding)
     book = {
-        **{key: value for key, value in stored.codebook.items() if key != "safe_cells"},
-        **({"safe_cells": HOW_SAFE} if stored.policy.safe_cells and format in FORMATS_OF_SPREADSHEETS else {}),
+        **{key: value for key, value in stored.codebook.items() if key not in ("safe_cells", "delimiter")},
+        **how_cells_are_written(format, csv, safe_cells=stored.policy.safe_cells),
         "models": [{"name": model.name, "asked": model.asked, "holds": model.holds}
                    for model in applied.together.verdict.models],
     }  # fmt: skip

@@ -50,6 +50,15 @@ class Block(NamedTuple):
     """Where places are taken by distance: `target`, `place` nearest to the mean of all records of the target."""
 
 
+class _Order(NamedTuple):
+    """The order in which quasi-identifiers are compared, and the places by the label of the first of them."""
+
+    columns: tuple[str, ...]
+    place_at: IntArray
+    start_of_label: IntArray
+    points_at_once: int
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The places of a release, and the targets' quasi-identifiers."""
@@ -100,7 +109,7 @@ class Candidates:
 
     def blocks(self, targets: IntArray, *, most: int = MOST_AT_ONCE) -> Iterator[Block]:
         """The targets some by some, with the places that fit their points."""
-        step = int(np.clip(LARGEST_BLOCK // max(self.released.n_places, 1), 1, most))
+        step = min(self._order.points_at_once, most)
         for first in range(0, len(targets), step):
             yield self._block(targets[first : first + step])
 
@@ -135,14 +144,16 @@ class Candidates:
 
     def _fitting(self, record: IntArray) -> tuple[IntArray, IntArray]:
         """All pairs of a point, given by a record that has it, and a place that fits it."""
-        leading, *others = self._by_what_they_exclude(record)
+        leading, *others = self._order.columns
         labels = self.labels[leading]
-        step = max(LARGEST_BLOCK // max(self.released.n_places, 1), 1)
+        place_at, start = self._order.place_at, self._order.start_of_label
         points, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for first in range(0, len(record), step):
-            some = record[first : first + step]
-            by_label = labels.fits(labels.values[some][:, None], np.arange(labels.n_labels)[None, :])
-            point, place = np.nonzero(by_label[:, self.label_of_place[leading]])
+        for first in range(0, len(record), self._order.points_at_once):
+            some = record[first : first + self._order.points_at_once]
+            point, label = np.nonzero(labels.fits(labels.values[some][:, None], np.arange(labels.n_labels)[None, :]))
+            size = np.diff(start)[label]
+            at = np.arange(int(size.sum())) + np.repeat(start[label] - (np.cumsum(size) - size), size)
+            point, place = np.repeat(point, size), place_at[at]
             for name in others:
                 other = self.labels[name]
                 fits = other.fits(other.values[some][point], self.label_of_place[name][place])
@@ -151,16 +162,24 @@ class Candidates:
             places.append(place)
         return np.concatenate(points), np.concatenate(places)
 
-    def _by_what_they_exclude(self, record: IntArray) -> list[str]:
-        """The quasi-identifiers, those that fewest places fit first."""
+    @cached_property
+    def _order(self) -> _Order:
+        """In which order quasi-identifiers are compared: first that which leaves least to look at, then the others."""
         rng = np.random.default_rng(0)
-        some = rng.choice(record, min(TRIED, len(record)), replace=False)
-        places = rng.choice(self.released.n_places, min(TRIED, self.released.n_places), replace=False)
+        n_places = self.released.n_places
+        some = rng.choice(self.original.n_records, min(TRIED, self.original.n_records), replace=False)
+        places = rng.choice(n_places, min(TRIED, n_places), replace=False)
         share = {
             name: float(labels.fits(labels.values[some][:, None], self.label_of_place[name][places][None, :]).mean())
             for name, labels in self.labels.items()
         }
-        return sorted(share, key=lambda name: share[name])
+        cost = {name: self.labels[name].n_labels + share[name] * n_places for name in share}
+        leading = min(cost, key=lambda name: cost[name])
+        others = sorted((name for name in share if name != leading), key=lambda name: share[name])
+        label = self.label_of_place[leading]
+        start = np.append(0, np.cumsum(np.bincount(label, minlength=self.labels[leading].n_labels)))
+        at_once = max(int(LARGEST_BLOCK / max(cost[leading], 1.0)), 1)
+        return _Order((leading, *others), np.argsort(label, kind="stable"), start, at_once)
 
     @cached_property
     def place_vectors(self) -> FloatArray:

@@ -56,6 +56,7 @@ def _other_sources(files: Sequence[str], policy: Policy) -> list[str]:
         "A database": any("://" in file for file in files),
         "Putting several files under one another": len(files) > 1,
         "--join": policy.source.join is not None,
+        "--safe-cells": policy.safe_cells,
         "--rename": any(policy.source.rename),
     }
     return [name for name, is_asked in named.items() if is_asked]

@@ -54,6 +54,8 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     from shoal.mining.facing import bound_to
     from shoal.publishing.read import read_published, read_rules
     from shoal.relating.verify import is_star
+    from shoal.streaming import verify_file
+    from shoal.streaming.engine import fits_memory
 
     clock = time.perf_counter()
     if is_star(Path(release)):
@@ -65,13 +67,17 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     policy, folder = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy)
     if not policy.models:
         raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
-    published = read_published(file, csv=csv_options_of_release(policy, flags))
-    rules = published.rules if rules_file is None else read_rules(Path(rules_file))
-    with output.warnings_as_notes():
-        verification = pipeline.verify(
-            published.frame, schema_for(policy, folder, published.frame, rules), bound_to(policy.models, rules),
-            tables=published.tables, linked=published.linked, excluded=published.excluded,
-        )  # fmt: skip
+    csv = csv_options_of_release(policy, flags)
+    if fits_memory(file, policy.schema_of_release(), csv):
+        published = read_published(file, csv=csv)
+        rules = published.rules if rules_file is None else read_rules(Path(rules_file))
+        with output.warnings_as_notes():
+            verification = pipeline.verify(
+                published.frame, schema_for(policy, folder, published.frame, rules), bound_to(policy.models, rules),
+                tables=published.tables, linked=published.linked, excluded=published.excluded,
+            )  # fmt: skip
+    else:
+        verification = verify_file(file, policy.schema_of_release(), policy.models, csv=csv)
     problems = [*problems, *verification.problems]
     holds = verification.holds and not problems
     answer: dict[str, Any] = verification.to_dict()
@@ -109,7 +115,7 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     finish_interrupted(release)
     if not release.is_dir():
         raise InputError(f"There is no release '{release}'. Check the name and the folder.")
-    found = [release / name for name in RELEASE_FILES if (release / name).is_file()]
+    found = [release / name for name in RELEASE_FILES if (release / name).exists()]
     if len(found) != 1:
         raise InputError(f"The folder '{release}' must hold one of {', '.join(RELEASE_FILES)}, not {len(found)}.")
     if not (release / "steward").is_dir():  # only what may be handed out

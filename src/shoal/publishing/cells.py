@@ -6,9 +6,11 @@ apostrophe before it makes it text again. Numbers are no formulas, and neither a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
+
+from shoal.reading.source import CsvOptions
 
 RUNS = r"^[=+\-@\t\r]"
 SAFE = r"^'+[=+\-@\t\r]"
@@ -18,6 +20,12 @@ FORMATS_OF_SPREADSHEETS = ("csv", "xlsx")
 HOW_SAFE = (
     "an apostrophe was put before texts that a spreadsheet would run, and before those that already had one there"
 )
+
+
+def how_cells_are_written(format: str, csv: CsvOptions | None, *, safe_cells: bool) -> dict[str, str]:
+    """What a codebook says of the cells of its files: how CSV files part them, and of apostrophes."""
+    parted = {"delimiter": (csv.delimiter if csv else None) or ","} if format == "csv" else {}
+    return {**parted, **({"safe_cells": HOW_SAFE} if safe_cells and format in FORMATS_OF_SPREADSHEETS else {})}
 
 
 def cells_that_run(frame: pl.DataFrame) -> dict[str, int]:
@@ -38,6 +46,11 @@ def note_on_cells(frames: Iterable[pl.DataFrame]) -> list[str]:
     for frame in frames:
         for name, count in cells_that_run(frame).items():
             total[name] = total.get(name, 0) + count
+    return note_on_counts(total)
+
+
+def note_on_counts(total: Mapping[str, int]) -> list[str]:
+    """The same, where cells have been counted by column."""
     if not total:
         return []
     listed = ", ".join(f"{count:,} in '{name}'" for name, count in total.items())

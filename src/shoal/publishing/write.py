@@ -17,7 +17,7 @@ import polars as pl
 from shoal.errors import ParameterError
 from shoal.masking import Mean, Ranges, Suppress
 from shoal.masking.scheme import scheme_of
-from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, HOW_SAFE
+from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.pages import policy_in, write_pages
@@ -125,8 +125,8 @@ def write_release(
         if release.published.excluded is not None:
             release.published.excluded.write_parquet(steward / "excluded.parquet")
         if release.rules is not None:
-            _write_json(steward / "rules.json", release.rules.to_dict())
-        _write_json(new / "codebook.json", codebook(release, format, labels, safe_cells=safe_cells))
+            write_json(steward / "rules.json", release.rules.to_dict())
+        write_json(new / "codebook.json", codebook(release, format, labels, csv=csv, safe_cells=safe_cells))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         _write_groups(release, steward / "groups.parquet")
         if isinstance(release.mask, Ranges | Mean | Suppress):
@@ -134,7 +134,7 @@ def write_release(
         if keep_person_map:
             _write_person_map(release, steward / "persons.parquet")
         if report:
-            _write_json(steward / "report.json", {**release.to_dict(), "report": _report(release, format, policy_text)})
+            write_json(steward / "report.json", {**release.to_dict(), "report": _report(release, format, policy_text)})
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.seed, started=started,
             finished=datetime.now(UTC),
@@ -193,7 +193,12 @@ def names_of_tables(release: Release, format: str) -> dict[str, str]:
 
 
 def codebook(
-    release: Release, format: str = "csv", labels: Labels | None = None, *, safe_cells: bool = False
+    release: Release,
+    format: str = "csv",
+    labels: Labels | None = None,
+    *,
+    csv: CsvOptions | None = None,
+    safe_cells: bool = False,
 ) -> dict[str, Any]:
     """What a reader of the released table must know of its columns; nothing of single persons."""
     mask = str(getattr(release.mask, "name", "custom"))
@@ -223,8 +228,7 @@ def codebook(
         columns.append({**entry, **_labels_of(release.published.frame[name], labels or Labels())})
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
     book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
-    if safe_cells and format in FORMATS_OF_SPREADSHEETS:
-        book["safe_cells"] = HOW_SAFE
+    book.update(how_cells_are_written(format, csv, safe_cells=safe_cells))
     if release.published.tables:
         book["tables"] = [
             {"file": file, "attribute": name, "columns": release.published.tables[name].columns}
@@ -283,7 +287,8 @@ def _write_person_map(release: Release, path: Path) -> None:
     original.sort("code").select("person", pseudonym=names).write_parquet(path)
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file, with null in place of numbers that JSON cannot write."""
     path.write_text(json.dumps(finite(content), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -29,7 +29,7 @@ KINDS: dict[str, Literal["postgresql", "sqlite", "duckdb"]] = {
 NAMES = {"postgresql": "PostgreSQL", "sqlite": "SQLite", "duckdb": "DuckDB"}
 DRIVERS = {"postgresql": "adbc_driver_postgresql.dbapi", "sqlite": "adbc_driver_sqlite.dbapi", "duckdb": "duckdb"}
 NOT_FETCHING = {"autoinstall_known_extensions": "false"}
-"""How DuckDB is opened: else it would fetch extensions from the network, and run them, when a query needs one."""
+"""How DuckDB is opened: else it would fetch extensions from the network, and run them, where a query needs one."""
 RECORDS_A_BATCH = 1 << 16
 MOST_DIGITS = 38
 """Of a decimal number in a frame."""

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import ParameterError
+from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.tables import FORMATS, write_table
@@ -46,7 +47,9 @@ def write_star(
         steward.mkdir(mode=0o700)
         for name, frame in release.tables.items():
             write_table(frame, new / files[name], format, csv=csv, safe_cells=safe_cells)
-        _write_json(new / "codebook.json", _codebook(release, files, format, safe_cells))
+        _write_json(
+            new / "codebook.json", _codebook(release, files, how_cells_are_written(format, csv, safe_cells=safe_cells))
+        )
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = _groups(release)
         groups.write_parquet(steward / "groups.parquet")
@@ -62,9 +65,9 @@ def write_star(
     return Path(folder)
 
 
-def _codebook(release: StarRelease, files: dict[str, str], format: str, safe_cells: bool) -> dict[str, Any]:
+def _codebook(release: StarRelease, files: dict[str, str], cells: dict[str, str]) -> dict[str, Any]:
     """What a reader must know: the columns by table, keys, links and files."""
-    book = codebook(release.release, format, safe_cells=safe_cells)
+    book = codebook(release.release)
     entry_of = {entry["name"]: entry for entry in book["columns"]}
     names = release.star.joined_names(release.tables, release.schema)
     star = {}
@@ -79,8 +82,7 @@ def _codebook(release: StarRelease, files: dict[str, str], format: str, safe_cel
         key = {"key": table.key} if table.key is not None else {}
         star[name] = {"file": files[name], **key, **links, "columns": columns}
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
-    safe = {"safe_cells": book["safe_cells"]} if "safe_cells" in book else {}
-    return {"made_by": "shoal", "mask": book["mask"], "models": models, **safe, "star": star}
+    return {"made_by": "shoal", "mask": book["mask"], "models": models, **cells, "star": star}
 
 
 def _groups(release: StarRelease) -> pl.DataFrame:

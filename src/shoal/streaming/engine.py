@@ -71,6 +71,13 @@ def engine_for(
     return STREAM
 
 
+def fits_memory(path: Path, schema: Schema, csv: CsvOptions) -> bool:
+    """Whether a published file can be verified in memory; also where that cannot be told."""
+    there_is = memory_there_is()
+    size = size_of_files([path], [str(FORMAT_OF_ENDING.get(path.suffix.lower(), "other"))], csv, None)
+    return there_is is None or size is None or needed_in_memory(size, schema) <= MARGIN * there_is
+
+
 def refuse_too_large(files: Sequence[str], csv: CsvOptions) -> None:
     """Refuse files whose records alone are larger than the memory there is; where that cannot be told, nothing is."""
     paths = [Path(file) for file in files if not is_address(file)]

@@ -27,6 +27,7 @@ from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
 from shoal.pipeline import NEARLY_IDENTIFIES, check_asked, checked_seed, choose, why_not
 from shoal.progress import Progress, silent
+from shoal.publishing.cells import note_on_counts
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.write import codebook, finite, policy_text_of
@@ -167,7 +168,7 @@ def protect_file(
         )  # fmt: skip
         like = run.described(made)
         text = policy_text if policy_text is not None else policy_text_of(like, source.csv or CsvOptions())
-        _write_json(new / "codebook.json", codebook(like, format))
+        _write_json(new / "codebook.json", codebook(like, format, csv=source.csv))
         (steward / "policy.toml").write_text(text, encoding="utf-8")
         if keep_person_map and made.persons is not None:
             made.persons.write_parquet(steward / "persons.parquet")
@@ -175,7 +176,7 @@ def protect_file(
             _write_json(steward / "report.json", release.to_dict())
         write_manifest(
             new, inputs=inputs or [path], policy_text=text, seed=seed, started=started, finished=datetime.now(UTC),
-            extra={"verdict": made.verdict.to_dict(), "format": format, "engine": "stream"},
+            extra={"verdict": finite(made.verdict.to_dict()), "format": format, "engine": "stream"},
         )  # fmt: skip
     return release
 
@@ -262,6 +263,7 @@ class _Run:
         publisher.write(buckets.filled(), file, format, source.csv, work / "groups")
         write_groups(work / "groups", steward / "groups.parquet", self.portion)
         lone = _lone_extremes(table, groups)
+        notes = (*notes, *note_on_counts(publisher.cells_that_run))
         persons, n_records = _person_map(coded, publisher), coded.n_records
         published = Published(pl.DataFrame({name: [] for name in publisher.columns}), everyone[:0], everyone[:0], None)
         described = table.without_lists()

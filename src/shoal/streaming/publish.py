@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,6 +19,7 @@ from polars.io.plugins import register_io_source
 
 from shoal.kernels import counting
 from shoal.masking.secrecy import secret_order, secret_words
+from shoal.publishing.cells import cells_that_run
 from shoal.reading import CsvOptions
 from shoal.streaming.coded import PERSON, CodedFile, Portion
 from shoal.table.columns import CategoryColumn
@@ -91,6 +92,8 @@ class Publisher:
     pseudonyms: pl.Series | None
     enums: Mapping[str, pl.DataType]
     """The types of columns whose own names values that are not published."""
+    cells_that_run: dict[str, int] = field(default_factory=dict)
+    """How many cells of each column a spreadsheet would run, counted as they are written."""
 
     def records(self, bucket: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int32]]:
         """The published records of a bucket in a secret order, and their groups."""
@@ -115,6 +118,7 @@ class Publisher:
     def write(self, buckets: Buckets, path: Path, format: str, csv: CsvOptions | None, groups: Path) -> None:
         """Write all published records, and the group of each into a file of numbers."""
         like, _ = self.records(buckets.bucket(0).clear())
+        self.cells_that_run.update(cells_that_run(like))  # of names of columns
         with groups.open("wb") as file:
             _sink(like.schema, lambda: self._all(buckets, file), path, format, csv)
 
@@ -122,6 +126,9 @@ class Publisher:
         for number in range(buckets.n_buckets):
             records, group = self.records(buckets.bucket(number))
             groups.write(group.astype(np.int32).tobytes())
+            names = cells_that_run(records.clear())
+            for name, count in cells_that_run(records).items():
+                self.cells_that_run[name] = self.cells_that_run.get(name, 0) + count - names.get(name, 0)
             yield records
 
 

@@ -85,6 +85,8 @@ def _models(models: Sequence[Model]) -> list[str]:
 
 def _columns(schema: Schema) -> list[str]:
     why = []
+    if not schema.links_records:
+        why.append("person_ids = 'none': whose each record is, is kept and counted in memory.")
     if schema.time is not None:
         why.append(f"The time column '{schema.time}' is published by the order of a person's records.")
     if not schema.links_records:

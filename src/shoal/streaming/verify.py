@@ -20,6 +20,7 @@ from shoal.models.verdict import PUBLISHED_TABLE, Verdict, judge
 from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions
 from shoal.reading.csv import read_csv_blocks
+from shoal.reading.read import FORMAT_OF_ENDING
 from shoal.streaming.source import PORTION, FileSource
 from shoal.streaming.summary import PairCounts, SummaryTable, counts_of_groups
 from shoal.streaming.supported import refuse_models
@@ -82,12 +83,14 @@ def _seen(source: FileSource | _CsvSource, schema: Schema, *, by_group: bool = F
 
 
 def _opened(path: Path, csv: CsvOptions | None, portion: int) -> FileSource | _CsvSource:
-    if csv is not None or path.suffix.lower() == ".csv":
+    if FORMAT_OF_ENDING.get(path.suffix.lower(), "parquet") == "csv":
         return _CsvSource(path, csv or CsvOptions())
     return FileSource.of_parquet(path, portion=portion)
 
 
 def _refuse_absent(source: FileSource | _CsvSource, schema: Schema) -> None:
+    if not schema.links_records:
+        raise SchemaError("The release publishes no person ids; it is counted in memory: use shoal.verify.")
     names = source.schema.names()
     absent = sorted(name for name in schema.published() if name not in names)
     if absent:
