@@ -165,6 +165,11 @@ def refuse_unoffered(method: Method, mask: Mask, schema: Schema, models: Sequenc
     """Refuse what Spark does not do, with the reason, before anything is run."""
     if not models:
         raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
+    if not schema.links_records:
+        raise SchemaError(
+            "person_ids = 'none' is not offered on Spark: which records belong to one person would have to be kept row "
+            "by row for the steward. Protect the table in memory, or publish pseudonyms."
+        )
     if not isinstance(method, BalanceTree | Mondrian):
         raise ParameterError(
             f"The method {getattr(method, 'name', 'chosen')} looks at all persons at once, which no executor can. On "
