@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-compiled test-plain nightly browser lint bench bench-peers docs reference screenshots studies mutation dist lock clean
+.PHONY: help demo test test-compiled test-plain nightly browser java lint bench bench-peers docs reference screenshots studies mutation dist lock clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -27,7 +27,7 @@ demo: $(READY)
 
 test: test-compiled test-plain
 
-test-compiled: $(READY) browser
+test-compiled: $(READY) browser java
 	$(PYTEST) $(ARGS)
 
 # What the tests of the web app need besides Python. Where it can neither be found nor installed they are skipped, and say so.
@@ -38,6 +38,13 @@ browser:
 	fi
 	@if [ ! -d $(AXE) ] && command -v npm >/dev/null 2>&1; then \
 	    npm ci --prefix tests/web/browser --no-audit --no-fund --loglevel=error || true; \
+	fi
+
+# What the tests of the engine on Spark need besides Python. Where it can neither be found nor installed they are skipped, and say so.
+java:
+	@if ! command -v java >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "Installing Java, for the tests of the engine on Spark"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless || true; \
 	fi
 
 test-plain: $(READY)

@@ -22,9 +22,8 @@ LAYOUT = [
     {"cli", "web", "__main__"},
     {"demo"},
     {"shoal"},  # the public names, in __init__.py
-    {"tuning", "applying", "relating", "streaming"},
+    {"tuning", "applying", "relating", "streaming", "spark"},
     {"pipeline"},
-    {"spark"},
     {"remembering"},
     {"publishing"},
     {"reporting"},

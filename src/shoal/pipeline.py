@@ -144,7 +144,7 @@ def protect(
     started = time.perf_counter()
     chosen_method, chosen_mask = choose(method, mask, options)
     check_asked(schema, models)
-    _refuse_visible(chosen_mask, models)
+    refuse_visible(chosen_mask, models)
     _refuse_max_linkage(max_linkage, chosen_mask)
     kinds_asked = checked_kinds(query_kinds)
     if isinstance(associations, bool) or not isinstance(associations, int) or associations < 0:
@@ -499,7 +499,7 @@ def _refuse_linkage(linkage: Linkage, max_linkage: float | None) -> None:
         )
 
 
-def _refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
+def refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
     """Refuse models of how records are spread over persons where exact quasi-identifiers tell who is who."""
     spread = [model.name for model in models if model.needs & {"squared_records", "most_records", "log_records"}]
     if spread and getattr(mask, "shows_identities", False):

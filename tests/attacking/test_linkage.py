@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacking.labels import read_labels
+from shoal.attacking.labels import SetLabels, read_labels
 from shoal.attacking.suite import SuiteResult
 from shoal.errors import CannotSatisfyError, SchemaError
 from shoal.table.table import Table
@@ -304,6 +304,14 @@ def test_sets_are_read_also_where_names_hold_commas(label: str, inside: list) ->
     fits = labels.fits(labels.values, np.zeros(len(values), np.int64))
     got = [value for value, is_in in zip(values, fits, strict=True) if is_in]
     assert got == inside
+
+
+def test_everything_is_missing_too_only_where_a_value_is_missing() -> None:
+    for values, n_codes in ((["a", "b"], 2), (["a", "b", None], 3)):
+        table = Table.from_frame(pl.DataFrame({"town": values}), shoal.Schema(quasi=[shoal.Nominal("town")]))
+        labels = read_labels(table.quasi["town"], ["*"], mask="range")
+        assert isinstance(labels, SetLabels)
+        assert labels.codes.tolist() == list(range(n_codes))
 
 
 def test_whose_by_order_and_by_ids() -> None:

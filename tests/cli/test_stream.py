@@ -103,7 +103,7 @@ def test_running_out_of_memory_is_a_message(shoal: Shoal, monkeypatch: pytest.Mo
     monkeypatch.setattr("shoal.pipeline.protect", give_up)
     answer = shoal("protect", "clinics.csv", *COLUMNS, *MODELS, "-o", "out")
     assert answer.code == 2
-    assert "not enough memory" in answer.err
+    assert "too little memory" in answer.err
     assert "Nothing was written" in answer.err
 
 

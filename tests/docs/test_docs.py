@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.docs.transcripts import is_transcript
+from tests.docs.transcripts import is_played
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
@@ -90,11 +91,13 @@ def run_snippet(snippet: Snippet, page: Path, names: dict[str, object]) -> None:
     assert not failures, "".join(failures)
 
 
-# Pages that show what commands answer are run as a whole, in test_transcripts.py.
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets_of(page) and not is_transcript(page)], ids=shown)
+# Pages whose commands are typed too are run as a whole, in test_transcripts.py.
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets_of(page) and not is_played(page)], ids=shown)
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
+    if any("pyspark" in snippet.code for snippet in snippets_of(page)) and shutil.which("java") is None:
+        pytest.skip("Java is not installed (Debian: apt install openjdk-17-jre-headless)")
     for snippet in snippets_of(page):
         run_snippet(snippet, page, names)
 

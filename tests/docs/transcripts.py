@@ -12,8 +12,21 @@ from typing import NamedTuple
 from click.testing import CliRunner
 
 from shoal.cli.main import cli
+from shoal.demo.patients import made_up_patients
 
 PROJECT = Path(__file__).resolve().parents[2]
+RUN_AS_A_WHOLE = {
+    "docs/background-knowledge.md",
+    "docs/how-to/hierarchies.md",
+    "docs/how-to/read-files.md",
+    "docs/policy.md",
+    "docs/report.md",
+}
+"""Pages whose commands can be typed one after the other, though not all of their answers are shown."""
+
+NOT_TYPED = re.compile(r"shoal (serve|tune|compare)|postgresql:|\.\.\.$")
+"""Commands that do not end or take long, that need a server, or that leave out what is not their point."""
+
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 EXIT_CODE = re.compile(r"""\s*\|\|\s*echo "exit code \$\?"$""")
 
@@ -48,10 +61,21 @@ def is_transcript(page: Path) -> bool:
     )
 
 
+def is_played(page: Path) -> bool:
+    """Whether a page is run from its first block to its last, as a newcomer would."""
+    return is_transcript(page) or page.relative_to(PROJECT).as_posix() in RUN_AS_A_WHOLE
+
+
 def commands_of(text: str) -> list[str]:
     """The commands of a block, one a line once lines that go on are joined; notes behind a hash are left out."""
     joined = re.sub(r"\\\n\s*", "", text)
     return [command for line in joined.splitlines() if (command := re.sub(r"\s+# .*$", "", line).strip())]
+
+
+def prepare(runner: CliRunner) -> None:
+    """What a reader of a how-to page has: a file of visits and the policy that `shoal profile` wrote for it."""
+    made_up_patients(300, seed=1).write_csv("visits.csv")
+    assert runner.invoke(cli, ["profile", "visits.csv"]).exit_code == 0
 
 
 def type_in(command: str, folder: Path, runner: CliRunner) -> tuple[str, int]:

@@ -202,7 +202,6 @@ def _parts_of_labels(column: QuasiColumn, labels: RangeLabels | SetLabels) -> An
     edges = _edges(column)
     first = np.clip(np.searchsorted(edges, labels.low, side="right") - 1, 0, None)
     last = np.clip(np.searchsorted(edges, labels.high, side="right") - 1, 0, len(edges) - 1)
-    first = np.where(np.isin(labels.low, edges) | (labels.low == labels.high), first, np.minimum(first, last))
     length = np.where(labels.low > labels.high, 0, last - first + 1)
     at = np.repeat(np.arange(labels.n_labels), length)
     part = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length) + first[at]

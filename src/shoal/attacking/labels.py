@@ -226,7 +226,7 @@ def _ends_in_order(place: Mapping[str, int], shown: str) -> tuple[float, float] 
 def _sets(column: CategoryColumn, texts: Sequence[str | None]) -> SetLabels:
     names = column.categories.cast(pl.String).to_list()
     code_of = {name: code for code, name in enumerate(names)}
-    everything = list(range(len(names) + 1))
+    everything = list(range(column.n_codes))  # missing is one of them only where somebody misses the value
     members: list[list[int]] = []
     unread = 0
     for text in texts:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal.cli.options import ENGINES
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -231,10 +232,6 @@ def _lay_named(document: dict[str, Any], table: str, flags: Flags, option_flags:
     if name is not None and document.get(table, {}).get("name") != name:
         document[table] = {"name": name}
     _lay_values(document, table, {flag: flags.get(flag) for flag in option_flags})
-
-
-ENGINES = ("auto", "memory", "stream")
-"""The engines of `shoal protect`; "local" is the former name of "memory"."""
 
 
 def chosen_engine(engine: str, known: Sequence[str] = ENGINES) -> str:

@@ -12,6 +12,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt")
 """The formats of a release, named here too so that help needs no frames."""
 
+ENGINES = ("auto", "memory", "stream", "spark")
+"""The engines of `shoal protect`; "local" is the former name of "memory"."""
+
 
 def _names(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
     """Lists of columns: separated by commas, and the flag may be repeated."""
@@ -177,5 +180,6 @@ making = _together(
     click.option("--seed", type=int, metavar="N", help="Governs ties and noise; pseudonyms and record order are always "
                  "secret."),
     click.option("--engine", default="auto", show_default=True, metavar="NAME", help="How the table is held: memory "
-                 "(all of it), stream (in portions, for files larger than memory), or auto (as memory allows)."),
+                 "(all of it), stream (in portions, for files larger than memory), auto (as memory allows), spark (on "
+                 "a cluster)."),
 )  # fmt: skip

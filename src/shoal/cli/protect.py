@@ -31,6 +31,7 @@ Examples:
         --into postgresql://host/research --into-table visits
   shoal protect conditions.csv --join patients.csv --on patient_id --policy hospital.toml -o out
   shoal protect visits.csv --policy visits.toml -o out --ledger ledger.sqlite --ledger-mode refuse
+  shoal protect visits.parquet --engine spark --master spark://host:7077 --policy visits.toml -o out
 
 What is in DIR may be handed out, but for the folder DIR/steward, which stays with you.
 """
@@ -64,6 +65,11 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
               "absent.")  # fmt: skip
 @click.option("--ledger-mode", type=click.Choice(["warn", "refuse"]), help="Where a model is broken together with "
               "earlier releases: warn (default), or write nothing and exit with 3.")  # fmt: skip
+@click.option("--master", metavar="URL", help="For --engine spark: local[2], spark://host:7077 (default: local[*]).")
+@click.option("--cell-persons", type=click.IntRange(min=2), metavar="N",
+              help="For --engine spark: how many persons one executor groups at a time (100000).")  # fmt: skip
+@click.option("--spark-conf", multiple=True, metavar="KEY=VALUE", help="For --engine spark: a setting of Spark's; may "
+              "be repeated.")  # fmt: skip
 @click.option("--keep-person-map", is_flag=True, help="Keep which pseudonym is whom, in DIR/steward.")
 @options.policy
 @options.columns
@@ -99,6 +105,8 @@ def protect(
 
     started, clock = datetime.now(UTC), time.perf_counter()
     engine = chosen_engine(engine)
+    if engine != "spark":
+        refuse_spark_flags(flags)
     policy, folder = chosen_policy({**flags, "files": files})
     if not policy.models:
         raise PolicyError(
@@ -110,6 +118,14 @@ def protect(
     if (into is None) != (into_table is None):
         raise click.UsageError("--into and --into-table go together: the address of a database, and a table in it.")
     refuse_taken(Path(output), overwrite)
+    if engine == "spark":
+        from shoal.cli.spark import protect_on_spark
+
+        others = {"queries": queries, "associations": associations, "attack": attacks, "into": into,
+                  "keep_person_map": keep_person_map}  # fmt: skip
+        protect_on_spark(policy, folder, output, files=files, flags={**flags, **others}, overwrite=overwrite,
+                         format=format_, no_report=no_report, as_json=as_json, started=started)  # fmt: skip
+        return
     if policy.tables and engine != "stream":
         from shoal.cli.star import protect_tables
 
@@ -202,6 +218,13 @@ def ledger_of(policy: Policy, folder: Path) -> Ledger | None:
     return ledger
 
 
+def refuse_spark_flags(flags: dict[str, Any]) -> None:
+    """Refuse flags of the engine spark where another engine does the work."""
+    given = [flag for flag in ("master", "cell_persons", "spark_conf") if flags.get(flag)]
+    if given:
+        raise click.UsageError(f"--{given[0].replace('_', '-')} goes with --engine spark only.")
+
+
 def refuse_taken(folder: Path, overwrite: bool) -> None:
     """Refuse a folder with files in it before the work rather than after."""
     is_taken = False
@@ -270,7 +293,7 @@ def where_the_report_is(folder: Path) -> list[str]:
 
 def what_leaves(folder: Path) -> list[str]:
     """Which of the files written may be handed out, and which stay."""
-    leaving = sorted(path.name for path in folder.iterdir() if path.is_file())
+    leaving = sorted(path.name for path in folder.iterdir() if path.name != "steward")
     staying = sorted(path.name for path in (folder / "steward").iterdir())
     return [
         f"May be handed out, in {folder}: {', '.join(leaving)}",

@@ -115,7 +115,7 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     finish_interrupted(release)
     if not release.is_dir():
         raise InputError(f"There is no release '{release}'. Check the name and the folder.")
-    found = [release / name for name in RELEASE_FILES if (release / name).is_file()]
+    found = [release / name for name in RELEASE_FILES if (release / name).exists()]
     if len(found) != 1:
         raise InputError(f"The folder '{release}' must hold one of {', '.join(RELEASE_FILES)}, not {len(found)}.")
     if not (release / "steward").is_dir():  # only what may be handed out

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping.person_space import as_number, deviation_of, mean_of_persons
+from shoal.grouping.person_space import as_number, deviation_of, extent_of_means, mean_of_persons
 from shoal.kernels.halving import Attributes
 from shoal.table.columns import CategoryColumn
 from shoal.table.table import Table
@@ -59,8 +59,7 @@ def coded_persons(table: Table, *, codes_as_numbers: bool = False) -> CodedPerso
             span[j] = max(column.n_codes - 1, 1)
             continue
         key = mean_of_persons(column, table)
-        extent = float(key.max() - key.min())
-        span[j] = deviation_of(column) if codes_as_numbers else extent or 1.0
+        span[j] = deviation_of(column) if codes_as_numbers else extent_of_means(column, key)
         if all_alone and key.max() < 2**31:  # whole numbers above the lowest: codes already
             row[:, j] = key
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
@@ -59,34 +59,43 @@ def refuse_unfit(table: Table, models: Sequence[Model]) -> None:
     A constant attribute is deleted by one value, and nobody knows which value a missing one is. Attributes that a cap
     of 0 leaves unprotected may be either.
     """
+    seen = {
+        name: (int(np.count_nonzero(column.codes == len(column.categories))), column.n_codes)
+        for name, column in table.sensitive.items()
+    }
+    refuse_unfit_values(seen, models, n_records=table.n_records)
+
+
+def refuse_unfit_values(seen: Mapping[str, tuple[int, int]], models: Sequence[Model], *, n_records: int) -> None:
+    """The same from how many records miss each attribute, and how many values it has."""
     for model in models:
         if not model.needs & JOINT:
             continue
         caps = getattr(model, "caps", None) or {}
-        protected = [column for name, column in table.sensitive.items() if caps.get(name) != 0]
-        unfit = [problem for column in protected for problem in _unfit(column, model, may_cap=hasattr(model, "caps"))]
+        protected = [name for name in seen if caps.get(name) != 0]
+        unfit = [problem for name in protected for problem in _unfit(name, *seen[name], n_records, model)]
         if unfit:
             raise SchemaError("\n".join(unfit))
-        most = sum(caps.get(name, 0) for name in table.sensitive)
-        if set(table.sensitive) <= caps.keys() and 0 < most < model.asked:
+        most = sum(caps.get(name, 0) for name in seen)
+        if set(seen) <= caps.keys() and 0 < most < model.asked:
             raise CannotSatisfyError(
                 f"{model.name} {model.asked:g} cannot be met: its caps admit {most:,} values to be deleted, never "
                 f"{model.asked:g}. Ask for at most {most:,}, raise the caps, or leave one out."
             )
 
 
-def _unfit(column: CategoryColumn, model: Model, *, may_cap: bool) -> list[str]:
+def _unfit(name: str, n_missing: int, n_codes: int, n_records: int, model: Model) -> list[str]:
     """Why a sensitive attribute does not go with a model of all of them together."""
+    may_cap = hasattr(model, "caps")
     instead = "drop the column, or leave it unprotected with a cap of 0" if may_cap else "or drop the column"
-    n_missing = int(np.count_nonzero(column.codes == len(column.categories)))
     if n_missing:
         return [
-            f"The sensitive attribute '{column.name}' is missing in {n_missing:,} of {len(column.codes):,} records, "
+            f"The sensitive attribute '{name}' is missing in {n_missing:,} of {n_records:,} records, "
             f"and {model.name} needs to know every value. Complete it, leave these records out, {instead}."
         ]
-    if column.n_codes == 1:
+    if n_codes == 1:
         return [
-            f"The sensitive attribute '{column.name}' has the same value in all {len(column.codes):,} records, so that "
+            f"The sensitive attribute '{name}' has the same value in all {n_records:,} records, so that "
             f"everybody's is known and {model.name} cannot be met: {instead.removeprefix('or ')}."
         ]
     return []
@@ -103,26 +112,32 @@ def refuse_impossible(table: Table, models: Sequence[Model], counts: GroupCounts
             "their risk is 1 whatever is masked."
         )
     counts = counts if counts is not None else counts_of_whole(table, models)
-    impossible = [_explain(model, counts, table) for model in models if not model.holds(counts).all()]
+    refuse_broken(models, counts, n_suppressed=table.suppressed_persons)
+
+
+def refuse_broken(models: Sequence[Model], counts: GroupCounts, *, n_suppressed: int = 0) -> None:
+    """Refuse a table whose counts as one group break a model; say which, and what could be met."""
+    impossible = [_explain(model, counts, n_suppressed) for model in models if not model.holds(counts).all()]
     if impossible:
         raise CannotSatisfyError("\n".join(impossible))
 
 
-def _explain(model: Model, counts: GroupCounts, table: Table) -> str:
+def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> str:
+    n_records, n_persons = int(counts.records.sum()), int(counts.persons.sum())
     reached = worst_of(model, model.reached(counts))
     column = getattr(model, "column", None)
     where = f" on '{column}'" if column else ""
-    without = f", without the {table.suppressed_persons:,} persons left out," if table.suppressed_persons else ""
+    without = f", without the {n_suppressed:,} persons left out," if n_suppressed else ""
     said = (
-        f"{model.name} {model.asked:g}{where} cannot be met by any grouping: all {table.n_records:,} records of "
-        f"{table.n_persons:,} persons together{without}"
+        f"{model.name} {model.asked:g}{where} cannot be met by any grouping: all {n_records:,} records of "
+        f"{n_persons:,} persons together{without}"
     )
     if model.needs & JOINT:
         return f"{said} {_reach_together(model, counts, reached)}"
     if model.needs & BACKGROUND:
         return f"{said} {_reach_by_rules(model, counts, reached)}"
     if reached >= model.asked if model.higher_is_safer else reached <= model.asked:  # what else a model asks for
-        return f"{said} are too few. Ask for a group of at most {table.n_records:,} records."
+        return f"{said} are too few. Ask for a group of at most {n_records:,} records."
     leave_out = "allow persons to be left out (max_suppressed) or records of persons who have many (max_records)."
     if model.higher_is_safer and reached <= 0:
         return f"{said} reach 0, so that no smaller threshold can be met either. To go on, {leave_out}"

@@ -144,7 +144,7 @@ def person_space(
             key = keys.pop(0)
             listed.add(_numeric_order(key, records if ties_by_records else None))
             numeric_of_order.append(len(numeric) - len(keys) - 1)
-            spans.append(deviation_of(column) if codes_as_numbers else float(key.max() - key.min()) or 1.0)
+            spans.append(deviation_of(column) if codes_as_numbers else extent_of_means(column, key))
         else:
             listed.add(_nominal_order(*next(nominal_left), records, column.n_codes))
             numeric_of_order.append(-1)
@@ -204,7 +204,16 @@ def as_number(column: QuasiColumn) -> NumberColumn:
 
 def deviation_of(column: NumberColumn) -> float:
     """The standard deviation over all records, by which values become z-scores."""
+    if column.whole is not None and column.whole.deviation is not None:
+        return column.whole.deviation or 1.0
     return float(column.units_with_missing().std()) or 1.0
+
+
+def extent_of_means(column: NumberColumn, means: NDArray[np.float64]) -> float:
+    """How far the means of persons are apart, in the whole table."""
+    if column.whole is not None and column.whole.mean_extent is not None:
+        return column.whole.mean_extent or 1.0
+    return float(means.max() - means.min()) or 1.0
 
 
 def _items(table: Table) -> Items:
@@ -287,5 +296,7 @@ def _nominal_order(
 
 def whole_counts(table: Table, column: CategoryColumn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many records and persons of the whole table have each value of a sensitive attribute."""
+    if column.in_table is not None:
+        return column.in_table
     _, value, _ = table.values_of_persons(column)
     return table.records_of_code(column), np.bincount(value, minlength=column.n_codes).astype(np.int64)

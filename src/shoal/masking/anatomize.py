@@ -18,24 +18,25 @@ from shoal.masking.publish import Published, spread, without_unused_categories
 from shoal.masking.ranges import Ranges
 from shoal.table.apart import COUNT, GROUP, MEMBER, PERSONS, RECORDS
 from shoal.table.columns import CategoryColumn
+from shoal.table.schema import Schema
 from shoal.table.table import Table
 
 SHOWN = ("exact", "range")
 
 
-def refuse_what_links(table: Table, mask: str, *, own: tuple[str, ...] = ()) -> None:
+def refuse_what_links(schema: Schema, mask: str, *, own: tuple[str, ...] = ()) -> None:
     """Refuse columns that would link a person's values in spite of the mask, and those called as its own are."""
-    if GROUP in {name for name, _ in table.schema.roles()}:
+    if GROUP in {name for name, _ in schema.roles()}:
         raise SchemaError(f"The mask {mask} publishes a column '{GROUP}' of its own: give yours another name.")
-    taken = [name for name in table.sensitive if name in (MEMBER, *own)]
+    taken = [name for name in schema.sensitive if name in (MEMBER, *own)]
     if taken:
         raise SchemaError(
             f"The mask {mask} makes tables with columns of its own that are called {', '.join(taken)}: give your "
             "sensitive attribute another name."
         )
-    if table.schema.time is not None:
-        raise SchemaError(f"The mask {mask} publishes no times: name '{table.schema.time}' as dropped.")
-    if not table.sensitive:
+    if schema.time is not None:
+        raise SchemaError(f"The mask {mask} publishes no times: name '{schema.time}' as dropped.")
+    if not schema.sensitive:
         raise SchemaError(f"The mask {mask} parts sensitive attributes from quasi-identifiers, but none is named.")
 
 
@@ -72,8 +73,8 @@ class Anatomize:
 
     def publish(self, table: Table, grouping: Grouping) -> Published:
         """The quasi-identifier table and the sensitive tables."""
-        refuse_what_links(table, self.name, own=(COUNT, PERSONS, RECORDS))
-        one_each = table.n_records == table.n_persons
+        refuse_what_links(table.schema, self.name, own=(COUNT, PERSONS, RECORDS))
+        one_each = table.one_record_a_person
         if table.schema.kept and not one_each:
             raise SchemaError(
                 f"The mask anatomize has one row a person, so it cannot keep columns of records: "

@@ -50,7 +50,7 @@ class Permute:
 
     def publish(self, table: Table, grouping: Grouping) -> Published:
         """The permuted table."""
-        refuse_what_links(table, self.name)
+        refuse_what_links(table.schema, self.name)
         if not table.schema.links_records:
             raise SchemaError(
                 "The mask permute is for one record a person, which only ids of persons show: with person_ids = 'none' "

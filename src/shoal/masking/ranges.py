@@ -56,8 +56,7 @@ class Ranges:
     def _ranges(self, column: NumberColumn, records: GroupedRecords, table: Table) -> pl.Series:
         low, high, n_missing = records.ends(column)
         low_texts, high_texts = _texts(column, low), _texts(column, high)
-        has_dash = low_texts.str.contains("-", literal=True) | high_texts.str.contains("-", literal=True)
-        spaced = column.kind != "number" or bool(has_dash.any())
+        spaced = column.kind != "number" or _has_dashes(column, low_texts, high_texts)
         labels = between(low_texts, high_texts, spaced=spaced)
         lowest, highest = column.extent
         if column.categories and lowest == 0 and highest == len(column.categories) - 1:
@@ -66,6 +65,13 @@ class Ranges:
         if self.code_extremes:
             labels = _code_extremes(column, table, low, high, labels)
         return or_missing(labels, n_missing, records.n_records)
+
+
+def _has_dashes(column: NumberColumn, low: pl.Series, high: pl.Series) -> bool:
+    """Whether some range ends are written with a dash, which could be mistaken for that of the range."""
+    if column.whole is not None and column.whole.has_dashes is not None:
+        return column.whole.has_dashes
+    return bool((low.str.contains("-", literal=True) | high.str.contains("-", literal=True)).any())
 
 
 def _texts(column: NumberColumn, values: Ends) -> pl.Series:

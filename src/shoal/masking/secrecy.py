@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 import polars as pl
@@ -14,12 +17,25 @@ LETTERS = np.frombuffer(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ", dtype=np.uint8)
 """32 signs without those that are easily mistaken for others (I, L, O, U)."""
 
 PSEUDONYM_LENGTH = 8
+SIGNS_OF_WORD = 12
 MOST_DAYS_SHIFTED = 365
+
+_SOURCE: ContextVar[Callable[[int], bytes]] = ContextVar("shoal_secure_bytes", default=os.urandom)
+
+
+@contextmanager
+def bytes_from(source: Callable[[int], bytes]) -> Iterator[None]:
+    """Take the secure bytes of a block from elsewhere: from a secret key, where work may have to be done twice."""
+    token = _SOURCE.set(source)
+    try:
+        yield
+    finally:
+        _SOURCE.reset(token)
 
 
 def secret_words(n: int) -> NDArray[np.uint64]:
     """n random 64-bit words of the system's secure source."""
-    return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+    return np.frombuffer(_SOURCE.get()(8 * n), dtype=np.uint64)
 
 
 def secret_order(n: int) -> NDArray[np.int32]:
@@ -34,11 +50,22 @@ def pseudonyms(n: int) -> pl.Series:
         more = secret_words(n - len(drawn)) >> np.uint64(64 - 5 * (PSEUDONYM_LENGTH - 1))
         drawn = _distinct(np.concatenate([drawn, more]))
     drawn = drawn[secret_order(n)]
-    signs = np.empty((n, PSEUDONYM_LENGTH), dtype=np.uint8)
+    return _names([drawn], PSEUDONYM_LENGTH)
+
+
+def long_pseudonyms(n: int) -> pl.Series:
+    """n random names of 16 signs, 75 bits each, for parts of a table that cannot be compared while they are drawn."""
+    return _names([secret_words(n), secret_words(n)], 2 * PSEUDONYM_LENGTH)
+
+
+def _names(words: Sequence[NDArray[np.uint64]], length: int) -> pl.Series:
+    """Names from random words, twelve signs a word."""
+    signs = np.empty((len(words[0]), length), dtype=np.uint8)
     signs[:, 0] = ord("P")
-    for place in range(PSEUDONYM_LENGTH - 1):
-        signs[:, place + 1] = LETTERS[(drawn >> np.uint64(5 * place)) & np.uint64(31)]
-    return pl.Series(signs.view(f"S{PSEUDONYM_LENGTH}").ravel()).cast(pl.String)
+    for place in range(length - 1):
+        word, inside = divmod(place, SIGNS_OF_WORD)
+        signs[:, place + 1] = LETTERS[(words[word] >> np.uint64(5 * inside)) & np.uint64(31)]
+    return pl.Series(signs.view(f"S{length}").ravel()).cast(pl.String)
 
 
 def _distinct(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -55,8 +55,11 @@ def measure_utility(table: Table, grouping: Grouping, *, exact_quasi: bool = Fal
     With `exact_quasi` quasi-identifiers are published as they are, so that nothing of them is lost.
     """
     utility = _utility_of(table, grouping)
-    if not exact_quasi:
-        return utility
+    return _with_exact_quasi(utility) if exact_quasi else utility
+
+
+def _with_exact_quasi(utility: Utility) -> Utility:
+    """The same where quasi-identifiers are published as they are, so that nothing of them is lost."""
     nothing = dict.fromkeys(utility.ane_of_column, 0.0)
     return replace(utility, ane=0.0, ane_of_column=nothing, granularity=1.0, within_variance=0.0)
 
@@ -89,6 +92,77 @@ def utility_of_losses(
         granularity=1.0 - float(np.mean(covered)),
         within_variance=inside / total if total else 0.0,
     )
+
+
+@dataclass(frozen=True)
+class PartOfLoss:
+    """What a part of a table loses, as sums that can be added up over parts that are grouped by themselves."""
+
+    records: int
+    persons: int
+    groups: int
+    squared_sizes: float
+    """The sum of squared group sizes, in records."""
+    errors: dict[str, float]
+    """For each quasi-identifier, the sum over persons of the mean distance of their records."""
+    covered: dict[str, float]
+    """The sum over records of the share of the domain that their group covers."""
+    inside: dict[str, float]
+    """The sum of squares inside groups."""
+    moments: dict[str, tuple[float, float]]
+    """For numbers, the sums of values and of their squares, scaled to [0, 1]."""
+    categories: dict[str, tuple[int, ...]]
+    """For nominal quasi-identifiers, the records of each category of the whole table."""
+
+
+def loss_of_part(table: Table, grouping: Grouping) -> PartOfLoss:
+    """What a grouping loses of a part of a larger table, whose extents and categories the columns know."""
+    records = GroupedRecords.of(table, grouping)
+    weight_of_record = (1.0 / table.records_of_person.astype(np.float64))[table.person_of_record]
+    errors, covered, inside, moments, categories = {}, {}, {}, {}, {}
+    for name, column in table.quasi.items():
+        loss = _loss(column, records, weight_of_record)
+        errors[name], inside[name] = loss.error, loss.inside
+        share = covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered
+        covered[name] = share * table.n_records
+        if isinstance(column, CategoryColumn):
+            categories[name] = tuple(np.bincount(column.codes, minlength=column.n_codes).tolist())
+        else:
+            low, high = column.extent
+            scaled = (column.units_with_missing() - low) / float(max(high - low, 1))
+            moments[name] = float(scaled.sum()), float((scaled**2).sum())
+    sizes = records.n_records.astype(np.float64)
+    return PartOfLoss(
+        records=table.n_records, persons=table.n_persons, groups=grouping.n_groups,
+        squared_sizes=float((sizes**2).sum()), errors=errors, covered=covered, inside=inside, moments=moments,
+        categories=categories,
+    )  # fmt: skip
+
+
+def utility_of_parts(parts: Sequence[PartOfLoss], *, exact_quasi: bool = False) -> Utility:
+    """What all parts of a table lose together: the same as of the whole table, but for rounding."""
+    n_records, n_persons = sum(part.records for part in parts), sum(part.persons for part in parts)
+    names = list(parts[0].errors)
+    errors = {name: sum(part.errors[name] for part in parts) / n_persons for name in names}
+    covered = [sum(part.covered[name] for part in parts) / n_records for name in names]
+    total = 0.0
+    for name in names:
+        if name in parts[0].categories:
+            counts = np.sum([part.categories[name] for part in parts], axis=0).astype(np.float64)
+            total += 0.5 * float(n_records - (counts**2).sum() / n_records)
+        else:
+            sums, squares = np.sum([part.moments[name] for part in parts], axis=0)
+            total += float(squares - sums**2 / n_records)
+    inside = sum(part.inside[name] for part in parts for name in names)
+    utility = Utility(
+        ane=float(np.mean(list(errors.values()))),
+        ane_of_column=errors,
+        discernability=sum(part.squared_sizes for part in parts) / n_records,
+        average_group_size=n_records / sum(part.groups for part in parts),
+        granularity=1.0 - float(np.mean(covered)),
+        within_variance=inside / total if total else 0.0,
+    )
+    return _with_exact_quasi(utility) if exact_quasi else utility
 
 
 @dataclass(frozen=True)

@@ -38,19 +38,32 @@ def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
     frame = read_as_published(file, csv=csv).frame
     tables = {name: read_as_published(path, csv=csv).frame for name, path in _files_of_tables(file.parent).items()}
     kept = [file.parent / name for name in (LINKED, EXCLUDED)]
-    linked, excluded = (read_files(path, csv=csv).frame if path.is_file() else None for path in kept)
+    linked, excluded = (read_files(_parts_of(path), csv=csv).frame if path.exists() else None for path in kept)
     rules = file.parent / RULES
     return PublishedFiles(frame, tables, linked, excluded, read_rules(rules) if rules.is_file() else None)
 
 
 def read_as_published(file: Path, *, csv: CsvOptions) -> Reading:
-    """Read one published file as its codebook says: by its delimiter, and without apostrophes that were put there."""
+    """Read a published table, a file or a folder of parts, as its codebook says.
+
+    By its delimiter, and without apostrophes that were put there.
+    """
     told = _cells_in_codebook(file.parent) if file.suffix.removeprefix(".") in FORMATS_OF_SPREADSHEETS else {}
     delimiter = told.get("delimiter")
     if csv.delimiter is None and isinstance(delimiter, str) and len(delimiter) == 1:
         csv = replace(csv, delimiter=delimiter)
-    reading = read_files(file, csv=csv)
+    reading = read_files(_parts_of(file), csv=csv)
     return replace(reading, frame=without_safe_cells(reading.frame)) if told.get("safe_cells") else reading
+
+
+def _parts_of(file: Path) -> list[Path]:
+    """The part files of a table that Spark has written as a folder; of any other the file itself."""
+    if not file.is_dir():
+        return [file]
+    parts = sorted(file.glob("part-*"))
+    if not parts:
+        raise InputError(f"The folder '{file}' holds no part files of a published table.")
+    return parts
 
 
 def _cells_in_codebook(folder: Path) -> dict[str, object]:

@@ -125,8 +125,8 @@ def write_release(
         if release.published.excluded is not None:
             release.published.excluded.write_parquet(steward / "excluded.parquet")
         if release.rules is not None:
-            _write_json(steward / "rules.json", release.rules.to_dict())
-        _write_json(new / "codebook.json", codebook(release, format, labels, csv=csv, safe_cells=safe_cells))
+            write_json(steward / "rules.json", release.rules.to_dict())
+        write_json(new / "codebook.json", codebook(release, format, labels, csv=csv, safe_cells=safe_cells))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         _write_groups(release, steward / "groups.parquet")
         if isinstance(release.mask, Ranges | Mean | Suppress):
@@ -134,7 +134,7 @@ def write_release(
         if keep_person_map:
             _write_person_map(release, steward / "persons.parquet")
         if report:
-            _write_json(steward / "report.json", {**release.to_dict(), "report": _report(release, format, policy_text)})
+            write_json(steward / "report.json", {**release.to_dict(), "report": _report(release, format, policy_text)})
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.seed, started=started,
             finished=datetime.now(UTC),
@@ -287,7 +287,8 @@ def _write_person_map(release: Release, path: Path) -> None:
     original.sort("code").select("person", pseudonym=names).write_parquet(path)
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file, with null in place of numbers that JSON cannot write."""
     path.write_text(json.dumps(finite(content), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -20,6 +20,20 @@ LineOf = Callable[[int], int | None]
 
 
 @dataclass(frozen=True)
+class Whole:
+    """What must be known of a number column in the whole table, where only some of its records are at hand."""
+
+    extent: tuple[int, int]
+    """The lowest and the highest unit that is not missing."""
+    mean_extent: float | None = None
+    """How far the means of persons are apart, in units."""
+    deviation: float | None = None
+    """The standard deviation over all records, in units."""
+    has_dashes: bool | None = None
+    """Whether a value is written with a dash, so that ranges need another sign."""
+
+
+@dataclass(frozen=True)
 class NumberColumn:
     """A quasi-identifier with an order: numbers, dates, ordered categories, in whole units.
 
@@ -38,10 +52,14 @@ class NumberColumn:
     categories: tuple[str, ...] = ()
     """The ordered categories; empty for numbers and dates."""
     source: Quasi | None = None
+    whole: Whole | None = None
+    """What holds for the whole table, where this column has only some of its records."""
 
     @property
     def extent(self) -> tuple[int, int]:
-        """The lowest and the highest unit that is not missing."""
+        """The lowest and the highest unit that is not missing, of the whole table."""
+        if self.whole is not None:
+            return self.whole.extent
         present = self.units if self.is_missing is None else self.units[~self.is_missing]
         return (int(present.min()), int(present.max())) if len(present) else (0, 0)
 
@@ -63,6 +81,8 @@ class CategoryColumn:
     """The distinct values, sorted, without missing."""
     has_missing: bool
     source: Quasi | None = None
+    in_table: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    """How many records and persons of the whole table have each code, where this column has only some records of it."""
 
     @property
     def n_codes(self) -> int:

@@ -39,6 +39,8 @@ class Table:
     """How many persons were left out so that the others can be protected."""
     adversary: Adversary | None = None
     """What somebody is taken to know of these persons, where a model reckons with it."""
+    is_of_several: bool = False
+    """Whether this is a part of a table in which persons have several records."""
     _values_of_persons: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -65,6 +67,11 @@ class Table:
     def n_records(self) -> int:
         """How many records the table has."""
         return len(self.person_of_record)
+
+    @property
+    def one_record_a_person(self) -> bool:
+        """Whether nobody has several records, here and in the table that this may be a part of."""
+        return self.n_records == self.n_persons and not self.is_of_several
 
     @cached_property
     def records_of_person(self) -> NDArray[np.int64]:

@@ -1,0 +1,172 @@
+"""Writing a release folder from Spark: what leaves the house apart from what stays, verified from the written files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OutputError, ParameterError, PrivacyNotMetError
+from shoal.pipeline import why_not
+from shoal.policy import Policy
+from shoal.publishing.folder import replacing_folder
+from shoal.publishing.manifest import write_manifest
+from shoal.publishing.write import HOW_MASKED, write_json
+from shoal.spark import errors
+from shoal.spark.measuring import Apart, recount
+from shoal.spark.release import SparkRelease
+from shoal.table.apart import GROUP
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FORMATS = ("parquet", "csv")
+
+
+def write_release(
+    release: SparkRelease,
+    folder: str | Path,
+    *,
+    overwrite: bool,
+    format: str,
+    policy_text: str | None,
+    inputs: Sequence[str],
+    started: datetime | None,
+) -> Path:
+    """Write a release to a folder in one step: filled beside, read back and recounted, and swapped in when it holds."""
+    if format not in FORMATS:
+        raise ParameterError("On Spark a release is written as parquet or csv.")
+    started = started or datetime.now(UTC)
+    policy_text = policy_text if policy_text is not None else policy_of(release).to_toml()
+    local = [Path(path) for path in inputs if "://" not in path]
+    with errors.explained(), replacing_folder(folder, overwrite=overwrite, inputs=local) as new:
+        steward = new / "steward"
+        steward.mkdir(mode=0o700)
+        data = _written(release.data, new / f"release.{format}", format)
+        names = names_of_tables(release, format)
+        tables = {name: _written(release.tables[name], new / file, format) for name, file in names.items()}
+        linked = None
+        if release.linked is not None:
+            linked = _written(release.linked, steward / "linked.parquet", "parquet")
+        release = _verified(release, data, Apart(tables, linked) if linked is not None else None)
+        _written(release.groups, steward / "groups.parquet", "parquet")
+        write_json(new / "codebook.json", codebook(release, format))
+        (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
+        write_json(steward / "report.json", release.to_dict())
+        write_manifest(
+            new, inputs=(), policy_text=policy_text, seed=release.seed, started=started, finished=datetime.now(UTC),
+            extra={"verdict": release.verdict.to_dict(), "format": format, "engine": "spark",
+                   "sources": [Path(path.rstrip("/")).name for path in inputs]},
+        )  # fmt: skip
+    return Path(folder)
+
+
+def _written(frame: DataFrame, path: Path, format: str) -> DataFrame:
+    """Write a Spark frame as a folder of part files with plain names, and read it back."""
+    place = path.absolute().as_uri()
+    spark = frame.sparkSession
+    writer = frame.write.option("header", True).option("escape", '"').option("emptyValue", '""')
+    if format == "parquet":
+        writer.parquet(place)
+    else:
+        writer.csv(place)
+    if not path.is_dir():
+        raise OutputError(
+            "The executors wrote the release where the driver cannot see it. Name a folder that all of them share. "
+            "Nothing was written."
+        )
+    parts = sorted(part for part in path.iterdir() if part.name.startswith("part-"))
+    for part in path.iterdir():
+        if part not in parts:
+            part.unlink()
+    for number, part in enumerate(parts):
+        part.rename(path / f"part-{number:05d}.{format}")
+    if format == "parquet":
+        return spark.read.parquet(place)
+    return spark.read.option("header", True).option("escape", '"').schema(frame.schema).csv(place)
+
+
+def _verified(release: SparkRelease, data: DataFrame, apart: Apart | None) -> SparkRelease:
+    """The release with the verdict of the files that were written; refused where they break a model."""
+    risk, verdict = recount(data, release.schema, release.models, n_records=release.risk.records, apart=apart)
+    problems = list(verdict.problems)
+    if (risk.records, risk.persons) != (release.risk.records, release.risk.persons):
+        problems.append(
+            f"{risk.records:,} records of {risk.persons:,} persons were written, and {release.risk.records:,} of "
+            f"{release.risk.persons:,} were to be."
+        )
+    verdict = replace(verdict, problems=tuple(problems))
+    if not verdict.holds:
+        raise PrivacyNotMetError(why_not(verdict))
+    return replace(release, risk=risk, verdict=verdict)
+
+
+def names_of_tables(release: SparkRelease, format: str) -> dict[str, str]:
+    """The folder of each sensitive table of an anatomized release."""
+    names: dict[str, str] = {}
+    for number, column in enumerate(release.tables, start=1):
+        plain = re.sub(r"[^A-Za-z0-9_.]+", "-", column).strip("-.").lower() or str(number)
+        names[column] = f"release-{plain}.{format}"
+        while list(names.values()).count(names[column]) > 1:
+            plain += f"-{number}"
+            names[column] = f"release-{plain}.{format}"
+    return names
+
+
+def codebook(release: SparkRelease, format: str) -> dict[str, Any]:
+    """What a reader of the released table must know of its columns; nothing of single persons."""
+    mask = str(getattr(release.mask, "name", "custom"))
+    role_of = {GROUP: "group", **dict(release.schema.roles())}
+    sources = {column.name: column for column in release.schema.columns}
+    shown = {
+        "person": "a random pseudonym, new for this release",
+        "group": "a random number that the rows of a group share",
+        "time": "dates shifted a person"
+        if release.schema.time_as == "shift"
+        else "the person's own first, second, ... time",
+        "sensitive": "permuted inside the group, apart from the other attributes" if mask == "permute" else "unchanged",
+    }
+    columns = []
+    for name in release.data.columns:
+        role = role_of[name]
+        entry: dict[str, Any] = {"name": name, "role": role, "shown_as": shown.get(role, "unchanged")}
+        if role == "quasi":
+            is_exact = getattr(release.mask, "shows_identities", False)
+            entry |= {
+                "kind": release.kinds[name],
+                "shown_as": "unchanged" if is_exact else HOW_MASKED.get(mask, HOW_MASKED["range"]),
+            }
+            if mask == "range" and sources[name].hierarchy is not None:
+                entry["shown_as"] = "the lowest node of the column's hierarchy that covers a group"
+        columns.append(entry)
+    models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
+    book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
+    if release.tables:
+        book["tables"] = [
+            {"file": file, "attribute": name, "columns": release.tables[name].columns}
+            for name, file in names_of_tables(release, format).items()
+        ]
+    return book
+
+
+def policy_of(release: SparkRelease) -> Policy:
+    """The policy of a run that was started from Python."""
+    return Policy.of(
+        release.schema,
+        release.models,
+        method=str(getattr(release.method, "name", "custom")),
+        method_options=_options(release.method),
+        mask=str(getattr(release.mask, "name", "custom")),
+        mask_options=_options(release.mask),
+        seed=release.seed,
+    )
+
+
+def _options(chosen: object) -> dict[str, Any]:
+    if not is_dataclass(chosen) or isinstance(chosen, type):
+        return {}
+    given = {field.name: getattr(chosen, field.name) for field in fields(chosen)}
+    return {name: value for name, value in given.items() if value is not None}
