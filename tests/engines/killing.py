@@ -17,7 +17,7 @@ def main(master: str, folder: str) -> None:
         "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN",
         "spark.driver.memory": "2g", "spark.executor.memory": "900m", "spark.executor.cores": "1",
         "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "8", "spark.sql.session.timeZone": "UTC",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }  # fmt: skip
     builder = SparkSession.builder.master(master).appName("shoal cluster test")

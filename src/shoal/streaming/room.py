@@ -56,6 +56,8 @@ def size_of_files(paths: Sequence[Path], formats: Sequence[str], csv: CsvOptions
                 sizes.append(_of_csv(path, csv, person))
                 continue
         return None
+    if not sizes:  # a database, whose size only it knows
+        return None
     return Size(
         sum(size.records for size in sizes),
         sum(size.persons for size in sizes),
