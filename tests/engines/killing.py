@@ -15,7 +15,7 @@ def main(master: str, folder: str) -> None:
 
     settings = {
         "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN",
-        "spark.driver.memory": "2g", "spark.executor.memory": "900m", "spark.executor.cores": "1",
+        "spark.driver.memory": "2g", "spark.executor.memory": "1700m", "spark.executor.cores": "1",
         "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "8", "spark.sql.session.timeZone": "UTC",
         "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
