@@ -575,6 +575,14 @@ def checked_seed(seed: object) -> int:
     return seed
 
 
+def nearly_identifies(name: str, share: float) -> str:
+    """The note on a kept column of which a share of persons has a value for themselves."""
+    return (
+        f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that "
+        "nobody else has. Drop it, or name it as quasi-identifier."
+    )
+
+
 def _notes(table: Table) -> tuple[str, ...]:
     """What the steward should know beside the numbers; kept columns that nearly identify persons are warned about."""
     notes = list(table.notes)
@@ -592,10 +600,7 @@ def _notes(table: Table) -> tuple[str, ...]:
         alone = pairs.join(persons_of_value.filter(pl.col("persons") == 1), on="value", how="semi", nulls_equal=True)
         share = alone["person"].n_unique() / table.n_persons
         if share > NEARLY_IDENTIFIES:
-            note = (
-                f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that "
-                "nobody else has. Drop it, or name it as quasi-identifier."
-            )
+            note = nearly_identifies(name, share)
             warnings.warn(note, ShoalWarning, stacklevel=3)
             notes.append(note)
     return tuple(notes)

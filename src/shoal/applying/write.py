@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,7 @@ from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import MANIFEST_PATH, sha256_of_file, write_manifest
 from shoal.publishing.pages import write_pages_from
 from shoal.publishing.tables import FORMATS, write_table
-from shoal.publishing.write import finite
+from shoal.publishing.write import finite, write_json
 from shoal.reading import CsvOptions, Labels
 
 
@@ -56,7 +55,7 @@ def write_applied(
         steward.mkdir(mode=0o700)
         write_table(applied.frame, new / f"release.{format}", format, csv=csv, labels=labels,
                     safe_cells=stored.policy.safe_cells)  # fmt: skip
-        _write_json(new / "codebook.json", book)
+        write_json(new / "codebook.json", book)
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = pl.DataFrame({"group": applied.group_of_record, "is_new": applied.is_new})
         groups.with_row_index("record").write_parquet(steward / "groups.parquet")
@@ -76,7 +75,3 @@ def write_applied(
         if numbers_of is not None:
             write_pages_from(new, numbers_of(new))
     return Path(folder)
-
-
-def _write_json(path: Path, content: dict[str, object]) -> None:
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.tables import FORMATS, write_table
-from shoal.publishing.write import codebook, finite
+from shoal.publishing.write import codebook, finite, write_json
 from shoal.reading import CsvOptions
 from shoal.relating.protect import StarRelease
 
@@ -47,7 +46,7 @@ def write_star(
         steward.mkdir(mode=0o700)
         for name, frame in release.tables.items():
             write_table(frame, new / files[name], format, csv=csv, safe_cells=safe_cells)
-        _write_json(
+        write_json(
             new / "codebook.json", _codebook(release, files, how_cells_are_written(format, csv, safe_cells=safe_cells))
         )
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
@@ -56,7 +55,7 @@ def write_star(
         if keep_person_map:
             release.pseudonyms.write_parquet(steward / "persons.parquet")
         if report:
-            _write_json(steward / "report.json", release.to_dict())
+            write_json(steward / "report.json", release.to_dict())
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.release.seed,
             started=started or datetime.now(UTC), finished=datetime.now(UTC),
@@ -90,7 +89,3 @@ def _groups(release: StarRelease) -> pl.DataFrame:
     published = release.release.published
     person = published.frame[release.star.person].cast(pl.String)
     return pl.DataFrame({"pseudonym": person, "group": published.group_of_record}).unique("pseudonym").sort("pseudonym")
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(finite(content), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

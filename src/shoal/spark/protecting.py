@@ -22,7 +22,15 @@ from shoal.masking.ranges import Ranges
 from shoal.measuring.utility import utility_of_parts
 from shoal.models.contract import Model
 from shoal.models.counts import SPREAD
-from shoal.pipeline import NEARLY_IDENTIFIES, check_asked, checked_seed, choose, refuse_visible, why_not
+from shoal.pipeline import (
+    NEARLY_IDENTIFIES,
+    check_asked,
+    checked_seed,
+    choose,
+    nearly_identifies,
+    refuse_visible,
+    why_not,
+)
 from shoal.progress import Progress, silent
 from shoal.spark import errors
 from shoal.spark.coarse import Cells, Grower, has_bound, is_countable
@@ -325,10 +333,7 @@ def _notes(frame: DataFrame, facts: Facts, grown: Cells, cell_persons: int) -> l
     for name in facts.schema.kept:
         share = _share_alone(frame, name, facts, n_persons)
         if share > NEARLY_IDENTIFIES:
-            notes.append(
-                f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that "
-                "nobody else has. Drop it, or name it as quasi-identifier."
-            )
+            notes.append(nearly_identifies(name, share))
     return notes
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 import warnings
@@ -25,12 +24,19 @@ from shoal.measuring.risk import Risk
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
-from shoal.pipeline import NEARLY_IDENTIFIES, check_asked, checked_seed, choose, why_not
+from shoal.pipeline import (
+    NEARLY_IDENTIFIES,
+    check_asked,
+    checked_seed,
+    choose,
+    nearly_identifies,
+    why_not,
+)
 from shoal.progress import Progress, silent
 from shoal.publishing.cells import note_on_counts
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
-from shoal.publishing.write import codebook, finite, policy_text_of
+from shoal.publishing.write import codebook, finite, policy_text_of, write_json
 from shoal.reading import CsvOptions
 from shoal.reading.read import FORMAT_OF_ENDING
 from shoal.streaming.coded import CodedFile, code_file
@@ -168,12 +174,12 @@ def protect_file(
         )  # fmt: skip
         like = run.described(made)
         text = policy_text if policy_text is not None else policy_text_of(like, source.csv or CsvOptions())
-        _write_json(new / "codebook.json", codebook(like, format, csv=source.csv))
+        write_json(new / "codebook.json", codebook(like, format, csv=source.csv))
         (steward / "policy.toml").write_text(text, encoding="utf-8")
         if keep_person_map and made.persons is not None:
             made.persons.write_parquet(steward / "persons.parquet")
         if report:
-            _write_json(steward / "report.json", release.to_dict())
+            write_json(steward / "report.json", release.to_dict())
         write_manifest(
             new, inputs=inputs or [path], policy_text=text, seed=seed, started=started, finished=datetime.now(UTC),
             extra={"verdict": finite(made.verdict.to_dict()), "format": format, "engine": "stream"},
@@ -363,10 +369,7 @@ def _kept_that_identify(source: FileSource, coded: CodedFile, schema: Schema) ->
             continue
         share = _share_alone(source, coded, schema, name)
         if share > NEARLY_IDENTIFIES:
-            notes.append(
-                f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that "
-                "nobody else has. Drop it, or name it as quasi-identifier."
-            )
+            notes.append(nearly_identifies(name, share))
     return notes
 
 
@@ -377,7 +380,3 @@ def _share_alone(source: FileSource, coded: CodedFile, schema: Schema, name: str
     of_value = pairs.group_by("value").agg(first=pl.col("person").min(), last=pl.col("person").max())
     alone = of_value.filter(pl.col("first") == pl.col("last")).select(pl.col("first").n_unique())
     return float(source.collected(alone).item()) / coded.n_persons
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(finite(content), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
