@@ -15,6 +15,8 @@ from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from tools import dist, licences, sbom
 from tools.lock import ALLOWED, PROJECT, asked_for, licence_of, licences_in, parts_of, read_lock
@@ -101,6 +103,14 @@ def test_the_parts_list_is_the_lock() -> None:
         assert reference["hashes"]
         assert all(re.fullmatch("[0-9a-f]{64}", entry["content"]) for entry in reference["hashes"])
         assert component["licenses"][0]["expression"] != "unknown"
+
+
+def test_the_parts_list_fits_the_schema_of_cyclonedx() -> None:
+    validator = JsonStrictValidator(SchemaVersion.V1_6)
+    parts = sbom.sbom()
+    assert validator.validate_str(json.dumps(parts)) is None
+    parts["components"][0]["scope"] = "perhaps"
+    assert validator.validate_str(json.dumps(parts)) is not None
 
 
 def test_the_parts_list_says_who_needs_whom() -> None:
