@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tools.chromium import ARGUMENTS, CHROMIUM, MISSING
 
 # The first call of a kernel compiles it, so no example has a deadline.
 settings.register_profile("shoal", deadline=None)
@@ -69,3 +72,15 @@ def visits() -> pl.DataFrame:
         schema=["person", "age", "city", "disease"],
         orient="row",
     )
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The browser, one for all tests of a worker."""
+    if CHROMIUM is None:
+        pytest.skip(MISSING)
+    playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+    with playwright.sync_playwright() as made:
+        browser = made.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()

@@ -6,7 +6,6 @@ looked at; those that the docs show go to FOLDER, docs/images where none is name
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -14,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from tools.chromium import ARGUMENTS, CHROMIUM, MISSING
 
 PROJECT = Path(__file__).resolve().parent.parent
 STEPS = {
@@ -35,22 +36,19 @@ IN_DOCS = {
 """At most six pictures, each small, since they are part of the repository."""
 LARGEST = 250_000
 SECONDS = 180
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--no-first-run", "--disable-dev-shm-usage", "--hide-scrollbars"]  # fmt: skip
 
 
 def main() -> None:
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else PROJECT / "docs" / "images"
-    chromium = os.environ.get("SHOAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        raise SystemExit("There is no Chromium on this machine: apt install chromium, or name one in SHOAL_CHROMIUM.")
+    if CHROMIUM is None:
+        raise SystemExit(f"Pictures cannot be taken: {MISSING}.")
     everything = PROJECT / "build" / "screenshots"
     everything.mkdir(parents=True, exist_ok=True)
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
         server, address = served(Path(folder) / "project")
         try:
-            take_all(chromium, address, everything)
+            take_all(CHROMIUM, address, everything)
         finally:
             server.terminate()
             server.wait(SECONDS)
@@ -82,7 +80,7 @@ def take_all(chromium: str, address: str, folder: Path) -> None:
 
     base = address.partition("/?")[0]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
         for width, height in WIDTHS.items():
             for look in ("light", "dark"):
                 context = browser.new_context(

@@ -57,8 +57,8 @@ def note_on_counts(total: Mapping[str, int]) -> list[str]:
     return [
         f"A spreadsheet would run {sum(total.values()):,} cells as formulas, since they begin with =, +, - or @: "
         f"{listed}. "
-        "With --safe-cells (in Python safe_cells=True, in a policy safe_cells = true) CSV and Excel files have an "
-        "apostrophe before them."
+        "CSV and Excel files that are written with --safe-cells (in Python safe_cells=True, in a policy "
+        "safe_cells = true) have an apostrophe before them; others do not."
     ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -16,11 +15,8 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-CHROMIUM = os.environ.get("SHOAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = Path(__file__).with_name("node_modules") / "axe-core" / "axe.min.js"
 SOURCE = Path(__file__).resolve().parents[3] / "src"
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--no-first-run", "--disable-dev-shm-usage"]  # fmt: skip
 SECONDS = 120
 """How long anything may take on a busy machine before a test gives up."""
 
@@ -71,18 +67,6 @@ def start(project: Path, *arguments: str, folder: Path | None = None) -> Served:
             threading.Thread(target=lambda: written.extend(process.stdout), daemon=True).start()  # type: ignore[arg-type]
             return Served(line.strip(), process, project, written)
     raise AssertionError(f"the server ended without an address: {''.join(written)}")
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """The browser, one for all tests of a worker."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: apt install chromium, or name one in SHOAL_CHROMIUM")
-    playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
-    with playwright.sync_playwright() as made:
-        browser = made.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
