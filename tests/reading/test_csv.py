@@ -248,6 +248,20 @@ def test_decimal_commas_become_points_in_columns_of_numbers_only(write: Write) -
     assert reading.notes == ("Decimal commas in 1 column of 'visits.csv' became points: 'weight'.",)
 
 
+def test_decimal_commas_that_nobody_spoke_of_are_noted_and_stay(write: Write) -> None:
+    text = "weight;age;code;place\n70,5;81;A,1;1,5\n81;93;B,2;Oslo\n;7;C;2,5\n"
+    reading = read_csv(write(text))
+    assert reading.frame["weight"].to_list() == ["70,5", "81", None]
+    (note,) = reading.notes
+    assert note.startswith("Nothing but numbers with a comma is in 1 column of")
+    assert "'weight'" in note
+    assert "--decimal ," in note
+
+
+def test_a_comma_that_ends_late_is_no_decimal_comma(write: Write) -> None:
+    assert read_csv(write("a;b\n" + "1,5;1\n" * 200 + "Oslo;1\n")).notes == ()
+
+
 def test_decimal_point_where_a_comma_was_promised_is_noted(write: Write) -> None:
     reading = read_csv(write("a;b\n1.5;1.234,5\n2;7,5\n"), CsvOptions(decimal=","))
     assert columns_of(reading) == {"a": ["1.5", "2"], "b": ["1.234,5", "7,5"]}

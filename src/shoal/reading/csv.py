@@ -91,7 +91,10 @@ def read_csv(path: str | Path, options: CsvOptions | None = None) -> Reading:
     body = _read_body(text, body_start, content_end, len(names), line_end)
     frame = body.columns.rename(dict(zip(body.columns.columns, names, strict=True)))
     frame = _with_missing(frame, options.missing)
-    frame, decimal_notes = _with_decimal_points(name, frame) if options.decimal == "," else (frame, [])
+    if options.decimal == ",":
+        frame, decimal_notes = _with_decimal_points(name, frame)
+    else:
+        decimal_notes = _notes_on_decimal_commas(name, frame)
     notes += _notes_on_lines(name, data, content_end, line_end, body.n_stray_quotes) + decimal_notes
     source = Source((path,), "csv", replace(options, delimiter=delimiter))
     return Reading(frame, source, tuple(notes), body.lines)
@@ -440,6 +443,22 @@ def _with_decimal_points(name: str, frame: pl.DataFrame) -> tuple[pl.DataFrame, 
             f"asked for, and were left as they are: {_listed(doubtful)}."
         )
     return frame.with_columns(pl.col(changed).str.replace(",", ".", literal=True)), notes
+
+
+def _notes_on_decimal_commas(name: str, frame: pl.DataFrame) -> list[str]:
+    """What to tell where columns look like numbers with a decimal comma and the decimal point was asked for.
+
+    They stay texts: 1,234 may be a thousand.
+    """
+    likely = _columns_where(frame.head(SAMPLE_RECORDS), pl.all().str.contains(DECIMAL_COMMA).all())
+    has_comma = _columns_where(frame.select(likely), pl.all().str.contains(",", literal=True).any())
+    sure = _columns_where(frame.select(has_comma), pl.all().str.contains(DECIMAL_COMMA).all())
+    if not sure:
+        return []
+    return [
+        f"Nothing but numbers with a comma is in {counted(len(sure), 'column')} of {name}, read as texts: "
+        f"{_listed(sure)}. Where it is the decimal sign, say --decimal , (in Python CsvOptions(decimal=','))."
+    ]
 
 
 def _columns_where(frame: pl.DataFrame, is_wanted: pl.Expr) -> list[str]:
