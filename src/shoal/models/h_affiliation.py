@@ -25,7 +25,8 @@ class HAffiliation(OnSensitive):
 
     Notes
     -----
-    Where a group is split, one part has at least the h of the whole (lemma 1), so the model is monotone.
+    Where a group is split and nobody's records are, one part has at least the h of the whole (lemma 1), so the model is
+    monotone.
 
     Examples
     --------
