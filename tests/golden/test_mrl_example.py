@@ -87,4 +87,4 @@ def test_the_printed_groups_are_refused_and_the_algorithm_of_table_3_protects_al
     assert not shoal.verify(printed, SCHEMA, models).verdict.holds
     release = shoal.protect(visits(), SCHEMA, models, method="balance-tree", cut="median")
     assert release.verdict.holds
-    assert release.frame.height == 19
+    assert release.published.frame.height == 19
