@@ -173,6 +173,34 @@ def test_a_path_that_breaks_a_model_is_told() -> None:
         protect_star({"person": persons, "note": notes, "drug": drugs}, star, schema, [shoal.GBalance(g=0.5)])
 
 
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [
+        (shoal.RecordRisk(rho=0.5), "'person' and 'encounter'"),
+        (shoal.GBalance(g=0.5), "'person' and 'encounter'"),
+        (shoal.LDiversity(l=2, column="ward"), "'person' and 'encounter'"),
+        (shoal.KAnonymity(k=20), "'person'"),
+    ],
+)
+def test_a_table_that_others_hang_on_is_judged_by_its_own_rows(model: Any, path: str) -> None:
+    """One has ten encounters with a condition each, the other one with ten: together balanced, the encounters not."""
+    persons = pl.DataFrame({"person_id": ["a", "b"], "age": [1, 1]})
+    encounters = pl.DataFrame({"encounter_id": range(11), "person_id": ["a"] * 10 + ["b"], "ward": ["x"] * 10 + ["y"]})
+    conditions = pl.DataFrame({"encounter_id": [*range(10), *[10] * 10], "icd": ["f", "g"] * 10})
+    star = Star({"person": StarTable(key="person_id"),
+                 "encounter": StarTable(key="encounter_id", links={"person_id": "person"}),
+                 "condition": StarTable(links={"encounter_id": "encounter"})})  # fmt: skip
+    schema = shoal.Schema(person="person_id", quasi=["age"], sensitive=["ward", "icd"])
+    frames = {"person": persons, "encounter": encounters, "condition": conditions}
+    rows_of = encounters["person_id"].value_counts()["count"].to_list()
+    assert Fraction(max(rows_of), sum(rows_of)) > Fraction(1, 2)  # what somebody counts in the file
+    answer = verify_star(frames, star, schema, [model])
+    assert not answer.holds
+    assert answer.verdict.models[0].checked_from.endswith(path)
+    with pytest.raises(PrivacyNotMetError, match="Joined again"):
+        protect_star(frames, star, schema, [model])
+
+
 def test_persons_who_are_left_out_are_left_out_everywhere() -> None:
     frames = chain()
     heavy = pl.DataFrame({"encounter_id": [5000] * 900, "person_id": [frames["encounter"]["person_id"][0]] * 900,

@@ -89,8 +89,8 @@ def protect_star(
 
     Notes
     -----
-    Groups are formed on all tables joined. What is published is joined again, all tables and each path of tables down
-    from the persons, and every model must hold on each.
+    Groups are formed on all tables joined. What is published is joined again, all tables together and each with those
+    that it hangs on, and every model must hold on each.
     """
     started = time.perf_counter()
     _refuse(star, frames, schema, models, mask)

@@ -100,11 +100,6 @@ class Star:
             path.insert(0, parent)
         return path
 
-    @property
-    def leaves(self) -> list[str]:
-        """The tables on which none hangs."""
-        return [name for name in self.tables if not self.children(name)]
-
     def joined_names(self, frames: Mapping[str, pl.DataFrame], schema: Schema) -> dict[str, dict[str, str]]:
         """What the columns of each table but keys are called when joined: `table.column` where the schema says so."""
         roles = {name for name, _ in schema.roles()}
