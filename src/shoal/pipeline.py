@@ -15,6 +15,7 @@ import polars as pl
 from shoal.attacking.background import BackgroundResult
 from shoal.attacking.background import attack_background as attack_on_background
 from shoal.attacking.elimination import EliminationResult, attack_elimination
+from shoal.attacking.released import as_texts, in_type_of
 from shoal.attacking.setting import MOST_TARGETS, Setting
 from shoal.attacking.suite import SuiteResult, run_attacks
 from shoal.attacking.whose import whose_by_ids, whose_by_map, whose_by_order
@@ -374,9 +375,9 @@ def attack_suite(
     table = None if original is None else Table.from_frame(original, schema)
     setting = Setting(
         schema=schema,
-        frame=records,
+        frame=_as_in_original(records, table),
         original=table,
-        tables={name: to_polars(each)[0] for name, each in (tables or {}).items()},
+        tables={name: _as_in_original(to_polars(each)[0], table) for name, each in (tables or {}).items()},
         mask=mask,
         origin=_whose(records, schema, table, whose),
         most_targets=targets,
@@ -401,15 +402,37 @@ class OtherRelease:
 
 
 def _other_setting(other: OtherRelease, original: Any, targets: int, seed: int) -> Setting:
+    table = None if original is None else Table.from_frame(original, other.schema)
     return Setting(
         schema=other.schema,
-        frame=to_polars(other.frame)[0],
-        original=None if original is None else Table.from_frame(original, other.schema),
-        tables={name: to_polars(each)[0] for name, each in other.tables.items()},
+        frame=_as_in_original(to_polars(other.frame)[0], table),
+        original=table,
+        tables={name: _as_in_original(to_polars(each)[0], table) for name, each in other.tables.items()},
         mask=other.mask,
         most_targets=targets,
         seed=seed,
     )
+
+
+def _as_in_original(published: pl.DataFrame, original: Table | None) -> pl.DataFrame:
+    """A published table with sensitive values in the types of the original; where they share none, that is warned of.
+
+    Values that are written in another way would be those of nobody, and every attack on them would seem to fail.
+    """
+    if original is None:
+        return published
+    known = [name for name in original.sensitive if name in published.columns]
+    read = published.with_columns(in_type_of(published[name], original.frame[name].dtype) for name in known)
+    for name in known:
+        shown, own = (as_texts(frame[name]).drop_nulls().unique() for frame in (read, original.frame))
+        if len(shown) and len(own) and not shown.is_in(own.implode()).any():
+            warnings.warn(
+                f"No value of '{name}' in the release is one of the original's, so that attacks on it find nothing. "
+                "They may be written in another way: compare the two.",
+                ShoalWarning,
+                stacklevel=3,
+            )
+    return read
 
 
 def _whose(records: pl.DataFrame, schema: Schema, original: Table | None, whose: Any) -> IntArray | None:

@@ -118,3 +118,10 @@ def test_anatomized_values_are_learned_by_their_shares() -> None:
     lesson = Lesson.of_release(setting, Candidates.of(setting), "disease")
     assert lesson.values.sum() == pytest.approx(60)
     assert np.asarray(lesson.values.sum(axis=1)).ravel() == pytest.approx(setting.released.rows_of_place)
+
+
+def test_attributes_with_too_many_values_are_said_not_to_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.attacking.inference.MOST_VALUES", 3)
+    suite = shoal.attack_suite(people(40), SCHEMA, people(40), attacks=["inference"])
+    assert not suite.results
+    assert "more than 3 different values" in suite.not_tried[0].why

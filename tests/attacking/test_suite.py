@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -12,7 +14,10 @@ from hypothesis import strategies as st
 import shoal
 from shoal.attacking.result import result_of, wilson
 from shoal.attacking.suite import ATTACKS, SuiteResult
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, ShoalWarning
+from shoal.pipeline import OtherRelease
+from shoal.publishing.read import read_published
+from shoal.reading import CsvOptions
 from tests.naive import attacks as naive
 from tests.pipeline import tables
 
@@ -82,6 +87,51 @@ def test_without_the_original_only_what_the_release_shows_is_tried(visits: pl.Da
     why = {each.attack: each.why for each in suite.not_tried}
     assert "--original" in why["linkage"]
     assert "--original" in why["inference"]
+
+
+def typed_visits(n: int = 120) -> pl.DataFrame:
+    """Sensitive values of types that a CSV file writes in its own way."""
+    rng = np.random.default_rng(5)
+    return pl.DataFrame(
+        {
+            "person": rng.permutation(n),
+            "age": rng.integers(20, 60, n),
+            "dose": rng.integers(1, 4, n).astype(np.float64),
+            "when": [dt.datetime(2024, 1, 1, int(hour)) for hour in rng.integers(0, 4, n)],
+            "day": [dt.date(2024, 1, 1 + int(day)) for day in rng.integers(0, 3, n)],
+            "ill": rng.random(n) < 0.4,
+            "visits": rng.integers(1, 4, n),
+        }
+    )
+
+
+@pytest.mark.parametrize("format", ["csv", "xlsx", "sav"])
+def test_values_are_the_same_in_whichever_file_they_are_published(tmp_path: Path, format: str) -> None:
+    """1.0 in a CSV file is the 1 of a frame: else no attack on values is ever right, and looks harmless."""
+    frame = typed_visits()
+    schema = shoal.Schema(person="person", quasi=["age"], sensitive=["dose", "when", "day", "ill", "visits"])
+    if format == "sav":  # which has no truth values
+        frame = frame.with_columns(pl.col("ill").cast(pl.Int64))
+    release = shoal.protect(frame, schema, [shoal.PersonKAnonymity(k=3)], seed=1)
+    release.write(tmp_path / "out", format=format, report=False)
+    published = read_published(tmp_path / "out" / f"release.{format}", csv=CsvOptions())
+    names = ["linkage", "inference"]
+    told = {result.name: result.success for result in release.attack(names).results}
+    other = OtherRelease(frame=published.frame, schema=schema)
+    suite = shoal.attack_suite(published.frame, schema, frame, attacks=[*names, "two-releases"], other=other)
+    found = {result.name: result.success for result in suite.results}
+    on_values = [name for name in told if "value of" in name or name.startswith("inference")]
+    assert len(on_values) == 25
+    assert {name: found[name] for name in on_values} == pytest.approx({name: told[name] for name in on_values})
+    for name in schema.sensitive:
+        assert found[f"two releases, value of {name}"] >= found[f"linkage, all records, value of {name}"] - 1e-9 > 0.3
+
+
+def test_values_that_are_nobodys_are_warned_of(visits: pl.DataFrame) -> None:
+    schema = shoal.Schema(person="person", quasi=["age", "city"], sensitive=["disease"])
+    other = visits.with_columns(pl.col("disease").str.to_uppercase())
+    with pytest.warns(ShoalWarning, match="No value of 'disease' in the release is one of the original's"):
+        shoal.attack_suite(other, schema, visits, attacks=["linkage"])
 
 
 def test_the_gate_looks_at_the_estimate_or_at_the_gain() -> None:

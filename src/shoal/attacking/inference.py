@@ -51,7 +51,10 @@ def attack_inference(setting: Setting) -> list[AttackResult]:
     if original.n_persons < 4:
         raise DoesNotApply("There are too few persons to learn from others.")
     candidates = Candidates.of(setting)
-    return list(_results(setting, candidates))
+    found = list(_results(setting, candidates))
+    if not found:
+        raise DoesNotApply(f"Every sensitive attribute has more than {MOST_VALUES:,} different values.")
+    return found
 
 
 def _results(setting: Setting, candidates: Candidates) -> Iterator[AttackResult]:

@@ -12,7 +12,7 @@ import polars as pl
 from shoal.attacking.result import DoesNotApply
 from shoal.models.exact import IntArray
 from shoal.table.apart import COUNT, GROUP, PERSONS, RECORDS
-from shoal.table.columns import code_values
+from shoal.table.columns import code_values, read_times
 from shoal.table.observe import number_equal
 
 if TYPE_CHECKING:
@@ -178,3 +178,24 @@ def as_texts(values: pl.Series) -> pl.Series:
     if values.dtype.is_float():
         return values.fill_nan(None).cast(pl.String).str.replace(r"\.0$", "")
     return values.cast(pl.String)
+
+
+def in_type_of(values: pl.Series, like: pl.DataType) -> pl.Series:
+    """Published values in the type that they have in the original, where all of them can be read so.
+
+    A CSV file writes the float 1 as 1.0 and times in a form of its own; taken as texts they would be nobody's.
+    """
+    if values.dtype == like or like in (pl.String, pl.Categorical, pl.Enum):
+        return values
+    is_text = values.dtype in (pl.String, pl.Categorical, pl.Enum)
+    try:
+        if is_text and like in (pl.Date, pl.Datetime):
+            read = read_times(values.cast(pl.String)).cast(like)
+        elif is_text and like == pl.Time:
+            read = values.cast(pl.String).str.to_time(strict=False)
+        else:
+            read = values.cast(pl.String if is_text else values.dtype).cast(like, strict=False)
+        is_same = is_text or read.cast(values.dtype).equals(values, null_equal=True)
+    except pl.exceptions.PolarsError:
+        return values
+    return read if is_same and read.null_count() == values.null_count() else values
