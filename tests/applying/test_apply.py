@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import shoal
 from shoal.applying import apply, read_stored, write_applied
 from shoal.cli.main import cli
-from shoal.errors import CannotSatisfyError, InputError, ParameterError, PrivacyNotMetError, ShoalError
+from shoal.errors import CannotSatisfyError, InputError, ParameterError, PrivacyNotMetError, SchemaError, ShoalError
 from shoal.publishing.manifest import check_manifest
 from shoal.reading import Reading, read_files
 from shoal.reading.source import Source
@@ -122,6 +122,25 @@ def holds(label: str | None, value: Any, kind: str) -> bool:
         return order.index(ends[0]) <= order.index(value) <= order.index(ends[-1])
     ends = label.split(" to ") if kind == "date" else label.split("-")
     return ends[0] <= str(value) <= ends[-1] if kind == "date" else int(ends[0]) <= value <= int(ends[-1])
+
+
+@pytest.mark.parametrize("form", ["{}", "{}.0", " {}\t", "float", "00{}"])
+def test_persons_are_known_again_whichever_way_their_ids_are_written(tmp_path: Path, form: str) -> None:
+    """A file of floats, or of texts with blanks, must not make one person two: k would be counted too high."""
+    number = pl.col("patient").str.strip_prefix("id-")
+    old = visits(60, missing=0.0).with_columns(number.cast(pl.Int64))
+    folder = released(tmp_path / "out", old, format="csv", models=[shoal.PersonKAnonymity(k=3)])
+    ids = number.cast(pl.Float64) if form == "float" else pl.format(form, number)
+    later = visits(60, missing=0.0).with_columns(ids)
+    if form == "00{}":
+        with pytest.raises(SchemaError, match="60 of 60 new persons .* leading zeros"):
+            apply(read_stored(folder), as_reading(later), SCHEMA)
+        return
+    applied = apply(read_stored(folder), as_reading(later), SCHEMA)
+    assert (applied.new_persons, applied.known_persons) == (0, 60)
+    assert applied.together.persons == 60
+    assert applied.pseudonyms is not None
+    assert applied.pseudonyms.height == 60
 
 
 def test_ranges_cover_every_later_value(tmp_path: Path) -> None:

@@ -121,10 +121,11 @@ def test_persons_are_known_again_whichever_type_names_them(
 ) -> None:
     numbered = clinics.with_columns(pl.col("name").rank("dense").cast(pl.Int64))
     write(release_of(numbered), tmp_path / "a", ledger)
-    for number, dtype in enumerate((pl.String, pl.Float64, pl.Categorical)):
-        texts = numbered["name"].cast(pl.String)
-        names = numbered["name"].cast(dtype) if dtype == pl.Float64 else texts.cast(dtype)
-        write(release_of(numbered.with_columns(names)), tmp_path / f"b{number}", ledger)
+    texts = numbered["name"].cast(pl.String)
+    forms = [texts, numbered["name"].cast(pl.Float64), texts.cast(pl.Categorical), texts + ".0", " " + texts,
+             numbered["name"].cast(pl.Decimal(9, 2))]  # fmt: skip
+    for number, names in enumerate(forms):
+        write(release_of(numbered.with_columns(names.alias("name"))), tmp_path / f"b{number}", ledger)
         assert ledger.found is not None
         assert ledger.found.known_persons == 8
     assert texts_of(pl.Series([1.0, 1.5, None])) == ["1", "1.5", None]

@@ -18,6 +18,7 @@ from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Assessment
 from shoal.reading import Reading, put_under_one_another
 from shoal.table.columns import LineOf
+from shoal.table.identifiers import identifiers_of
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -97,11 +98,12 @@ def apply(
     """
     _refuse_unknown_persons(stored, schema, all_new)
     table = Table.from_frame(new.frame, schema_by_scheme(schema, stored.scheme), line_of=line_of)
-    known = _groups_of_known(stored, table, schema)
+    own_names = _known_names(stored, table, schema)
+    known = _groups_of_known(stored, table, schema, own_names)
     covering = Covering.of(table, schema, stored.scheme, stored.policy.mask)
     group_of_person = _assigned(covering, known)
     _refuse_uncovered(covering, group_of_person, known, max_suppressed)
-    names, pseudonyms = _named(stored, table, schema, known)
+    names, pseudonyms = _named(stored, table, schema, own_names)
     masked = Reading(_masked(stored, table, schema, group_of_person, names, known), new.source)
     union = put_under_one_another([stored.published, masked]).frame
     is_left_out = _held_back(stored, union, table, group_of_person < 0, max_suppressed)
@@ -188,22 +190,60 @@ def _refuse_unknown_persons(stored: Stored, schema: Schema, all_new: bool) -> No
         )
 
 
-def _ids(table: Table, schema: Schema) -> pl.Series:
-    """The id of each person of the table, as text."""
+def _ids_as_given(table: Table, schema: Schema) -> pl.Series:
+    """The id of each person of the table."""
     assert schema.person is not None
-    ids = table.frame[schema.person].cast(pl.String).to_frame("person")
+    ids = table.frame[schema.person].to_frame("person")
     return ids.with_columns(code=pl.Series(table.person_of_record)).unique("code").sort("code")["person"]
 
 
-def _groups_of_known(stored: Stored, table: Table, schema: Schema) -> NDArray[np.int32]:
-    """The group of each person whom the release knows, -1 of others."""
+def _ids(table: Table, schema: Schema) -> pl.Series:
+    """The id of each person of the table, as text."""
+    return _ids_as_given(table, schema).cast(pl.String)
+
+
+def _known_names(stored: Stored, table: Table, schema: Schema) -> pl.Series | None:
+    """The pseudonym of each person whom the person map knows, missing of others; None where there is no map.
+
+    Persons are known by the text of their id and, where that is nobody's, by what it stands for: 7 is 7.0 in files of
+    floats. Who would be known but for leading zeros is refused: they may be counted twice.
+    """
     if schema.person is None or stored.pseudonyms is None:
+        return None
+    persons = stored.pseudonyms.select(
+        "pseudonym", exact="person", plain=identifiers_of(stored.pseudonyms["person"]),
+    ).with_columns(bare=_without_zeros("plain"))  # fmt: skip
+    ids = pl.DataFrame({"exact": _ids(table, schema)})
+    ids = ids.with_columns(plain=identifiers_of(_ids_as_given(table, schema))).with_columns(
+        bare=_without_zeros("plain")
+    )
+    found = []
+    for key in ("exact", "plain", "bare"):
+        names = persons.unique(key).select(key, "pseudonym")
+        found.append(ids.join(names, on=key, how="left", maintain_order="left")["pseudonym"])
+    exact, plain, bare = found
+    known = exact.fill_null(plain)
+    doubtful = int((known.is_null() & bare.is_not_null()).sum())
+    if doubtful:
+        raise SchemaError(
+            f"{doubtful:,} of {table.n_persons:,} new persons have ids of persons in the release but for leading zeros. "
+            "Were they the same, they would be counted twice. Write ids alike. Nothing was written."
+        )
+    return known
+
+
+def _without_zeros(name: str) -> pl.Expr:
+    return pl.col(name).str.replace(r"^0+(\d+)$", "${1}")
+
+
+def _groups_of_known(stored: Stored, table: Table, schema: Schema, own_names: pl.Series | None) -> NDArray[np.int32]:
+    """The group of each person whom the release knows, -1 of others."""
+    if schema.person is None or own_names is None:
         return np.full(table.n_persons, -1, dtype=np.int32)
     published = pl.DataFrame(
         {"pseudonym": stored.published.frame[schema.person].cast(pl.String), "group": stored.group_of_record}
     ).unique("pseudonym")
-    known = _ids(table, schema).to_frame().join(stored.pseudonyms, on="person", how="left", maintain_order="left")
-    found = known.join(published, on="pseudonym", how="left", maintain_order="left")
+    found = own_names.to_frame("pseudonym").join(published, on="pseudonym", how="left", maintain_order="left")
     lost = found.filter(pl.col("pseudonym").is_not_null() & pl.col("group").is_null()).height
     if lost or found.height != table.n_persons:
         raise SchemaError("The person map of the release does not fit its published table.")
@@ -244,7 +284,7 @@ def _refuse_uncovered(
 
 
 def _named(
-    stored: Stored, table: Table, schema: Schema, known: NDArray[np.int32]
+    stored: Stored, table: Table, schema: Schema, own_names: pl.Series | None
 ) -> tuple[pl.Series | None, pl.DataFrame | None]:
     """The pseudonym of each person, and the map of all: known persons keep theirs, others get new ones."""
     if schema.person is None:
@@ -257,11 +297,10 @@ def _named(
         ]
         taken.update(fresh)
     ids = _ids(table, schema).to_frame().with_columns(fresh=pl.Series(fresh[: table.n_persons]))
-    if stored.pseudonyms is None:
+    if stored.pseudonyms is None or own_names is None:
         return ids["fresh"], None
-    both = ids.join(stored.pseudonyms, on="person", how="left", maintain_order="left")
-    both = both.select("person", pseudonym=pl.coalesce("pseudonym", "fresh"))
-    everybody = pl.concat([stored.pseudonyms.select("person", "pseudonym"), both.filter(pl.Series(known < 0))])
+    both = ids.select("person", pseudonym=own_names.fill_null(ids["fresh"]))
+    everybody = pl.concat([stored.pseudonyms.select("person", "pseudonym"), both.filter(own_names.is_null())])
     return both["pseudonym"], everybody
 
 

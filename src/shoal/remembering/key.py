@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hmac
-import math
 import os
 import re
 import secrets
@@ -16,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import InputError, OutputError
+from shoal.table.identifiers import identifiers_of
 
 KEY_BYTES = 32
 HASH_BYTES = 16
@@ -112,13 +112,5 @@ def remove_leftovers(path: Path) -> None:
 
 
 def texts_of(values: pl.Series) -> list[str | None]:
-    """Values as the texts that are hashed, so that 7, 7.0 and "7" are the same person whichever file they came from."""
-    if values.dtype.is_float():
-        return [_text_of_float(number) for number in values.to_list()]
-    return values.cast(pl.String).to_list()
-
-
-def _text_of_float(number: float | None) -> str | None:
-    if number is None or math.isnan(number):
-        return None
-    return str(int(number)) if number.is_integer() else repr(number)
+    """Different values as the texts that are hashed: the same person, or value, whichever file they came from."""
+    return identifiers_of(values).to_list()

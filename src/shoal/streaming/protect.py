@@ -48,6 +48,7 @@ from shoal.streaming.summary import SummaryTable, counts_of_groups, summarize
 from shoal.streaming.supported import why_not_streamed
 from shoal.streaming.verify import look_at_file
 from shoal.table.columns import NumberColumn
+from shoal.table.identifiers import note_on_identifiers
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -243,8 +244,10 @@ class _Run:
         _refuse_full_disk(source, self.schema, work)
         source = without_missing(source, self.schema)
         coded = code_file(source, domain_of(source, self.schema), self.schema, work)
-        notes = (*source.notes, *_kept_that_identify(source, coded, self.schema))
-        for note in notes[len(source.notes) :]:
+        alike = [] if coded.persons is None else note_on_identifiers(str(self.schema.person), coded.persons)
+        identifying = _kept_that_identify(source, coded, self.schema)
+        notes = (*source.notes, *alike, *identifying)
+        for note in identifying:
             warnings.warn(note, ShoalWarning, stacklevel=4)
         table = summarize(coded, self.schema, notes=source.notes, with_squares=_needs_squares(self.method))
         needs: frozenset[str] = frozenset().union(*(model.needs for model in self.models))

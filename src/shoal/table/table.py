@@ -16,6 +16,7 @@ from shoal.models.background import Background, background_of
 from shoal.table.adversary import Adversary, Rules, types_by_rules
 from shoal.table.columns import CategoryColumn, Codes, LineOf, NumberColumn, category_column, code_values, quasi_column
 from shoal.table.frames import to_polars
+from shoal.table.identifiers import note_on_identifiers
 from shoal.table.scale import Scale
 from shoal.table.schema import Schema
 
@@ -34,7 +35,7 @@ class Table:
     quasi: Mapping[str, QuasiColumn]
     sensitive: Mapping[str, CategoryColumn]
     notes: tuple[str, ...] = ()
-    """What was left out when the table was made, in plain sentences with counts."""
+    """What was left out or looked odd when the table was made, in plain sentences with counts."""
     suppressed_persons: int = 0
     """How many persons were left out so that the others can be protected."""
     adversary: Adversary | None = None
@@ -58,6 +59,8 @@ class Table:
         refuse_missing_persons(records, schema, line_of)
         records = _with_plain_floats(records, schema)
         records, notes, line_of = _without_missing(records, schema, line_of)
+        if schema.person is not None:
+            notes = (*notes, *note_on_identifiers(schema.person, records[schema.person]))
         person_of_record, n_persons = _persons(records, schema)
         quasi = {column.name: quasi_column(records[column.name], column, line_of) for column in schema.columns}
         sensitive = {name: category_column(records[name]) for name in schema.sensitive}
