@@ -133,7 +133,7 @@ def test_persons_are_known_again_whichever_way_their_ids_are_written(tmp_path: P
     ids = number.cast(pl.Float64) if form == "float" else pl.format(form, number)
     later = visits(60, missing=0.0).with_columns(ids)
     if form == "00{}":
-        with pytest.raises(SchemaError, match="60 of 60 new persons .* leading zeros"):
+        with pytest.raises(SchemaError, match=r"60 of 60 new persons .* leading zeros"):
             apply(read_stored(folder), as_reading(later), SCHEMA)
         return
     applied = apply(read_stored(folder), as_reading(later), SCHEMA)

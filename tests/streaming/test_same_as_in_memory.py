@@ -87,6 +87,17 @@ def test_every_kind_of_column(quasi: list[Any], mask: str, ending: str) -> None:
     both(table(4), schema(*quasi), [shoal.GBalance(g="0.5")], 11, ending, mask=mask)
 
 
+@pytest.mark.parametrize("quasi", [["age"], ["age", shoal.Nominal("weight")]])
+def test_floats_that_count_as_one_value(quasi: list[Any]) -> None:
+    """-0.0 is 0.0, and NaN is missing, in sensitive, kept and nominal columns."""
+    frame = table(5, with_missing=False)
+    odd = [0.0, -0.0, float("nan"), None, 1.5, 2.5]
+    cycle = pl.Series([odd[place % 6] for place in range(frame.height)], dtype=pl.Float64)
+    zeros = pl.Series([(0.0, -0.0)[place % 2] for place in range(frame.height)])
+    frame = frame.with_columns(score=cycle, note=cycle, weight=zeros)
+    both(frame, schema(*quasi), [shoal.GBalance(g="0.5"), shoal.LDiversity(l=2, kind="distinct")], 11, "parquet")
+
+
 @given(
     seed=st.integers(0, 10**6),
     persons=st.integers(12, 40),

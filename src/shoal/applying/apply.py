@@ -226,8 +226,8 @@ def _known_names(stored: Stored, table: Table, schema: Schema) -> pl.Series | No
     doubtful = int((known.is_null() & bare.is_not_null()).sum())
     if doubtful:
         raise SchemaError(
-            f"{doubtful:,} of {table.n_persons:,} new persons have ids of persons in the release but for leading zeros. "
-            "Were they the same, they would be counted twice. Write ids alike. Nothing was written."
+            f"{doubtful:,} of {table.n_persons:,} new persons have ids of persons in the release but for leading "
+            "zeros. Were they the same, they would be counted twice. Write ids alike. Nothing was written."
         )
     return known
 

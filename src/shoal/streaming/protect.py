@@ -43,7 +43,7 @@ from shoal.streaming.coded import CodedFile, code_file
 from shoal.streaming.domain import domain_of
 from shoal.streaming.groups import GroupTotals, Losses, total_groups
 from shoal.streaming.publish import Bucketing, Publisher, write_groups
-from shoal.streaming.source import PORTION, FileSource, without_missing
+from shoal.streaming.source import PORTION, FileSource, with_plain_floats, without_missing
 from shoal.streaming.summary import SummaryTable, counts_of_groups, summarize
 from shoal.streaming.supported import why_not_streamed
 from shoal.streaming.verify import look_at_file
@@ -242,7 +242,7 @@ class _Run:
         """Sum up, group, mask, write and verify; what is not met is refused."""
         source.refuse_unfit(self.schema)
         _refuse_full_disk(source, self.schema, work)
-        source = without_missing(source, self.schema)
+        source = without_missing(with_plain_floats(source, self.schema), self.schema)
         coded = code_file(source, domain_of(source, self.schema), self.schema, work)
         alike = [] if coded.persons is None else note_on_identifiers(str(self.schema.person), coded.persons)
         identifying = _kept_that_identify(source, coded, self.schema)

@@ -15,7 +15,7 @@ from shoal.reading.csv import read_csv_blocks
 from shoal.reading.parquet import check_parquet
 from shoal.reading.source import refuse_no_records, refuse_not_plain
 from shoal.table.schema import Schema
-from shoal.table.table import refuse_unpublishable
+from shoal.table.table import plain_floats, refuse_unpublishable
 
 PORTION = 1_000_000
 """How many records are looked at together."""
@@ -98,6 +98,12 @@ class FileSource:
 def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
     """Parquet files under one another, with the types that they have."""
     return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
+
+
+def with_plain_floats(source: FileSource, schema: Schema) -> FileSource:
+    """The source with floats that count as one value written as one: -0.0 as 0.0, NaN as missing."""
+    plain = plain_floats(source.schema, schema)
+    return source.with_scan(source.scan.with_columns(plain)) if plain else source
 
 
 def without_missing(source: FileSource, schema: Schema) -> FileSource:

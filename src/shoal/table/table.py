@@ -218,17 +218,23 @@ def refuse_missing_persons(records: pl.DataFrame, schema: Schema, line_of: LineO
 
 
 def _with_plain_floats(records: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """Floats that count as one value written as one, since a file would show two: -0.0 as 0.0, NaN as missing.
+    """Floats that count as one value written as one, since a file would show two: -0.0 as 0.0, NaN as missing."""
+    plain = plain_floats(records.schema, schema)
+    return records.with_columns(plain) if plain else records
+
+
+def plain_floats(types: Mapping[str, pl.DataType], schema: Schema) -> list[pl.Expr]:
+    """What makes the floats of a table plain: -0.0 to 0.0, NaN to missing.
 
     A quasi-identifier that should be a number keeps its NaN, which is refused later with its line.
     """
     published_as_they_are = {*schema.sensitive, *schema.kept}
     plain = []
-    for name, dtype in records.schema.items():
+    for name, dtype in types.items():
         if dtype in (pl.Float32, pl.Float64) and name != schema.person:
             column = pl.when(pl.col(name) == 0).then(pl.lit(0, dtype=dtype)).otherwise(pl.col(name))
             plain.append((column.fill_nan(None) if name in published_as_they_are else column).alias(name))
-    return records.with_columns(plain) if plain else records
+    return plain
 
 
 def _without_missing(
