@@ -158,3 +158,34 @@ def test_many_selections_of_releases_are_taken_as_known(monkeypatch: pytest.Monk
     before = {"1": (0, {"a"}), "2": (0, {"b"})}
     found = checked([now, before], [shoal.PersonKAnonymity(k=2)])
     assert found.models[0].broken_persons == 1  # 3, who was not there before
+
+
+@settings(deadline=None, max_examples=50)
+@given(histories())
+def test_the_records_of_earlier_releases_count_with_many_selections_too(
+    history: list[dict[str, tuple[int, set[str]]]],
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(check_module, "MOST_PATTERNS", 0)
+        found = checked(history, [shoal.RecordRisk(rho="0.5")])
+    releases = [{name: group for name, (group, _) in release.items()} for release in history]
+    broken = set()
+    for name in history[0]:
+        group = naive.alike_by_absence(name, releases)
+        for release in history:
+            if name in release:
+                records = [len(release[other][1]) for other in group]
+                if 2 * max(records) > sum(records):
+                    broken.add(name)
+    assert found.broken_persons == (len(broken) if found.known_persons else 0)
+
+
+def test_values_that_are_written_in_another_way_are_told() -> None:
+    """Nothing can be said by values where no value is known again, and that must not look like safety."""
+    before = {name: (int(name) % 2, {"flu" if name < "3" else "gout"}) for name in "1234"}
+    now = {name: (0, {value.upper() for value in values}) for name, (_, values) in before.items()}
+    found = checked([now, before], [shoal.LDiversity(l=2, kind="distinct")])
+    by_values = found.models[1]
+    assert (by_values.by, by_values.broken_persons, by_values.reached) == ("values", 0, float("inf"))
+    assert found.contradicted_persons == 4
+    assert any("4 of 4 persons have no sensitive value in common" in sentence for sentence in found.sentences())

@@ -128,6 +128,12 @@ class LedgerCheck:
                 f"Where it is known besides who was not in which of {self.releases:,} earlier releases, models are "
                 f"broken for {self.broken_by_absence:,} other persons."
             )
+        if self.contradicted_persons:
+            told.append(
+                f"The groups of {self.contradicted_persons:,} of {self.persons:,} persons have no sensitive value in "
+                "common: values have changed since, or are written in another way. What values tell of these persons "
+                "could not be checked."
+            )
         if self.in_doubt:
             told.append(
                 f"{self.in_doubt:,} releases of the ledger may never have been finished; they count as released until "
@@ -178,7 +184,9 @@ def check_release(
         fewest = min(fewest, int(counts.persons[: cells.n_cells][cells.is_asked].min()))
         by_persons.ask(counts, cells)
         for number in np.flatnonzero(cells.releases).tolist():
-            by_persons.ask_spread(_spread(earlier[number].records_of_person, cells), cells)
+            there = cells.with_own(present[number])
+            if there.is_asked.any():
+                by_persons.ask_spread(_spread(earlier[number].records_of_person, there), there)
     by_values, is_broken, contradicted = _check_values(table, places, models, earlier)
     is_broken = is_broken | by_persons.is_broken.any(axis=0)
     strict = _Worst(models, table.n_persons)
@@ -220,6 +228,12 @@ class _Cells(NamedTuple):
         nothing = np.zeros(0, np.bool_)
         return cls(cell_of_person, n_cells, is_asked, own, nothing if releases is None else releases)
 
+    def with_own(self, is_present: BoolArray) -> _Cells:
+        """The same cells, asked about those only who are in a release."""
+        own = self.is_own & is_present
+        is_asked = np.bincount(self.cell_of_person[own], minlength=self.n_cells + 1)[: self.n_cells] > 0
+        return self._replace(is_own=own, is_asked=is_asked)
+
     def counts(self, table: Table, models: Sequence[Model]) -> GroupCounts:
         """The counts of the cells, as the models need them; of the rest too, whose answers are left out."""
         needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
@@ -233,7 +247,7 @@ def _cells(places: IntArray, present: BoolArray) -> Iterator[_Cells]:
     pattern_of_person = pattern_of_person.ravel()
     if patterns.shape[1] > MOST_PATTERNS:
         everybody = np.ones(places.shape[1], np.bool_)
-        yield _Cells.of(places, everybody, everybody)
+        yield _Cells.of(places, everybody, everybody, np.ones(len(present), np.bool_))
         return
     for number in range(patterns.shape[1]):
         selected = patterns[:, number]
@@ -346,7 +360,7 @@ class _Left(NamedTuple):
             worst = float(reached[some].max(initial=-np.inf))
         else:
             holds = self.distinct >= float(model.l)
-            worst = float(self.distinct[some].min(initial=np.iinfo(np.int64).max))
+            worst = float(self.distinct[some].min()) if some.any() else np.inf
         return (holds | ~some)[self.combination_of_person], worst
 
 
