@@ -46,6 +46,7 @@ def test_a_release_made_in_portions_is_verified_and_reported_as_any_other(shoal:
         (["--method", "mdav"], "mdav"),
         (["--mask", "permute"], "permute"),
         (["--queries", "5"], "--queries"),
+        (["--attack", "5"], "--attack"),
         (["--max-suppressed", "2"], "max_suppressed"),
         (["--format", "xlsx"], "xlsx"),
         (["--encoding", "latin-1"], "latin-1"),

@@ -330,6 +330,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("protect", "person.csv", "--policy", "star.toml", "-o", "other")[0] == 2
     assert run("protect", "-o", "other", "--quasi", "age", "--k", "2")[0] == 2
     assert run("protect", "--policy", "star.toml", "-o", "out")[0] == 2
+    code, _, err = run("protect", "--policy", "star.toml", "-o", "other", "--attack", "5")
+    assert (code, "--attack" in err) == (2, True)
     assert run("protect", "--policy", "star.toml", "-o", "out", "--overwrite", "--format", "parquet")[0] == 0
     assert run("verify", "out")[0] == 0
     # one condition moved to another encounter of somebody else

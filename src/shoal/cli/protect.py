@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli import options
-from shoal.errors import OutputError, PolicyError
+from shoal.errors import OutputError, ParameterError, PolicyError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,6 +131,10 @@ def protect(
 
         if policy.ledger is not None:
             raise PolicyError("Releases of related tables are not kept in a ledger. Leave it out.")
+        measures = {"--queries": queries, "--associations": associations, "--attack": attacks}
+        unheard = [name for name, value in measures.items() if value]
+        if unheard:
+            raise ParameterError(f"{', '.join(unheard)}: measured on one table, not on related ones. Leave it out.")
         protect_tables(policy, folder, output, files=files, overwrite=overwrite, format=format_, no_report=no_report,
                        keep_person_map=keep_person_map, into=into, as_json=as_json, started=started)  # fmt: skip
         return
@@ -139,8 +143,8 @@ def protect(
     ledger = ledger_of(policy, folder)
     from shoal.cli.stream import engine_of_run, protect_in_portions
 
-    asked = {"--queries": queries, "--associations": associations, "--into": into, "--max-linkage": policy.max_linkage,
-             "knowledge of an adversary": policy.knowledge, "A ledger": ledger,
+    asked = {"--queries": queries, "--associations": associations, "--attack": attacks, "--into": into,
+             "--max-linkage": policy.max_linkage, "knowledge of an adversary": policy.knowledge, "A ledger": ledger,
              "--safe-cells": policy.safe_cells}  # fmt: skip
     if engine_of_run(engine, files, policy, folder, flags, format_, [name for name, value in asked.items() if value]):
         streamed = protect_in_portions(
