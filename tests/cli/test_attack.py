@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import shoal as library
+from shoal.attacking.elimination import EliminationResult, attack_elimination
+from shoal.models.joint import JointCounts
 from tests.cli.conftest import COLUMNS, MODELS, Shoal
 
 PATIENTS = pl.DataFrame(
@@ -41,6 +44,20 @@ def test_excluding_one_disease_tells_the_treatment(shoal: Shoal, diverse_alone: 
 def test_the_gate_exits_with_3(shoal: Shoal, diverse_alone: str) -> None:
     assert shoal("attack", diverse_alone, "--exclude", "1", "--fail-above", "0.1").code == 3
     assert shoal("attack", diverse_alone, "--exclude", "0", "--fail-above", "0.1").code == 0
+
+
+def test_the_gate_does_not_trust_a_search_that_was_given_up(
+    shoal: Shoal, diverse_alone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("attack", diverse_alone, "--exclude", "0", "--fail-above", "0.1")
+
+    def given_up(joint: JointCounts, e: int) -> EliminationResult:
+        return replace(attack_elimination(joint, e), is_exact=False)
+
+    monkeypatch.setattr("shoal.pipeline.attack_elimination", given_up)
+    answer = shoal(*asked)
+    assert answer.code == 3
+    assert "not searched to its end" in answer.err
 
 
 def test_an_attack_on_values_shown_apart_takes_what_the_steward_keeps(shoal: Shoal) -> None:

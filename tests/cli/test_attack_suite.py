@@ -49,6 +49,15 @@ def test_the_gate_exits_with_3_where_an_attack_succeeds_more_often(shoal: Shoal,
     assert shoal(*skewed, "--fail-above", between, "--gate", "gain").code == 0
 
 
+def test_the_gate_does_not_let_pass_what_was_not_tried(shoal: Shoal, out: str) -> None:
+    asked = ("attack", out, "--original", "clinics.csv", "--fail-above", "1")
+    assert shoal(*asked).code == 0
+    for name in ("two-releases", "background", "linkage,similarity"):
+        answer = shoal(*asked, "--attacks", name)
+        assert answer.code == 3
+        assert f"asked for, and not tried: {name.rpartition(',')[2]}." in answer.err
+
+
 def test_a_table_made_anonymous_by_rows_is_attacked_too(shoal: Shoal) -> None:
     original = pl.DataFrame({"patient": [1] * 5 + [2, 3, 4, 5, 6], "age": [93] * 5 + [40, 41] * 2 + [40],
                              "disease": ["gout"] * 5 + ["flu", "cold"] * 2 + ["flu"]})  # fmt: skip

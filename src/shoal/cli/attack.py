@@ -233,9 +233,28 @@ def attack(
             _show_suite(suite)
     if into_report and suite is not None:
         _put_into_report(Path(release), suite)
-    share = max([*(result.share for result in results[-1:]), *(result.share for result in known)], default=0.0)
-    if fail_above is not None and (share > fail_above or (suite and suite.above(fail_above, by=gate))):
+    if fail_above is None:
+        return
+    share = max([*(result.share for result in results), *(result.share for result in known)], default=0.0)
+    tried = {*({"elimination"} if results else ()), *({"background"} if rules is not None else ())}
+    tried |= {result.attack for result in suite.results} if suite is not None else set()
+    untold = _untold(results, set() if names is None else asked - tried)
+    output.say_notes(untold)
+    if untold or share > fail_above or (suite and suite.above(fail_above, by=gate)):
         ctx.exit(ABOVE)
+
+
+def _untold(results: list[EliminationResult], absent: set[str]) -> list[str]:
+    """Why a gate cannot tell that no attack gets above it: then it is taken that one does."""
+    told = []
+    if any(not result.is_exact for result in results):
+        told.append(
+            "--fail-above: elimination was not searched to its end, so that more persons may be exposed than were "
+            "found. Exclude fewer values (--exclude)."
+        )
+    if absent:
+        told.append(f"--fail-above: asked for, and not tried: {', '.join(sorted(absent))}.")
+    return told
 
 
 def _asked_for(names: str | None) -> set[str]:
