@@ -378,6 +378,28 @@ def test_a_database_that_refuses_takes_the_entry_out(
     assert states(ledger) == []
 
 
+def test_a_database_that_was_written_though_it_says_otherwise_keeps_the_entry(
+    clinics: pl.DataFrame, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is lost when the database has taken the release and before it says so."""
+    from adbc_driver_manager import dbapi
+
+    taken = dbapi.Connection.commit
+
+    def lost(self: dbapi.Connection) -> None:
+        taken(self)
+        raise OSError("the connection is gone")
+
+    earlier = tmp_path / "x.db"
+    sqlite3.connect(earlier).execute("CREATE TABLE other (a)")
+    with monkeypatch.context() as patched, pytest.raises(OutputError):
+        patched.setattr(dbapi.Connection, "commit", lost)
+        write(release_of(clinics), tmp_path / "a", ledger, into=f"sqlite:///{earlier}", into_table="t")
+    with sqlite3.connect(earlier) as connection:
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (clinics.height,)
+    assert states(ledger) == ["in doubt"]
+
+
 def test_a_full_disk_is_told_and_enters_nothing(
     clinics: pl.DataFrame, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

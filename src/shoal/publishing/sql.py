@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -33,7 +33,13 @@ BESIDE_A_FILE = (".wal", "-journal", "-wal", "-shm")
 """How files end that DuckDB and SQLite put beside a database while they write."""
 
 
-def write_database(tables: Mapping[str, pl.DataFrame], text: str, *, overwrite: bool) -> list[str]:
+def write_database(
+    tables: Mapping[str, pl.DataFrame],
+    text: str,
+    *,
+    overwrite: bool,
+    about_to_commit: Callable[[], None] = lambda: None,
+) -> list[str]:
     """Write tables to a database in one transaction; gives what to tell of them, without host, user and password.
 
     Parameters
@@ -44,6 +50,8 @@ def write_database(tables: Mapping[str, pl.DataFrame], text: str, *, overwrite: 
         The address of the database, as for reading.
     overwrite
         Whether tables that an earlier release wrote may be replaced. Others never are.
+    about_to_commit
+        Called when all is filled, right before it is there for others: from then on nobody can be sure that it is not.
 
     Raises
     ------
@@ -61,6 +69,7 @@ def write_database(tables: Mapping[str, pl.DataFrame], text: str, *, overwrite: 
         with errors_explained(address, driver, OutputError, failed), _transaction(address, driver) as store:
             for name, frame in tables.items():
                 store.replace(name, frame, overwrite=overwrite)
+            about_to_commit()
     except BaseException:
         if is_new and address.path is not None:
             for ending in ("", *BESIDE_A_FILE):

@@ -146,10 +146,15 @@ def write_release(
         if entry is not None:
             entry.about_to_publish(new)
         if into is not None and into_table is not None:  # last, when only the folder's new name is left to do
-            write_database(_tables_of(release, into_table), into, overwrite=overwrite)
-            if entry is not None:
-                entry.wrote_database = True
+            write_database(_tables_of(release, into_table), into, overwrite=overwrite,
+                           about_to_commit=lambda: _note_written(entry))  # fmt: skip
     return Path(folder)
+
+
+def _note_written(entry: Entry | None) -> None:
+    """A ledger is told that the release may be in a database from now on, also where an error follows."""
+    if entry is not None:
+        entry.wrote_database = True
 
 
 def _tables_of(release: Release, name: str) -> dict[str, pl.DataFrame]:
