@@ -244,6 +244,23 @@ def test_an_upper_bound_is_one_and_says_so() -> None:
             assert "upper_bound" in bound.details
 
 
+def test_who_is_not_in_the_release_is_no_failure() -> None:
+    """A release of 6 of 18 persons: those who fit nothing of it were left out, and must not lower the share."""
+    schema = shoal.Schema(person="name", quasi=["age"], sensitive=["disease"])
+    everybody = pl.DataFrame(
+        {"name": [f"p{n:02}" for n in range(18)], "age": range(20, 38), "disease": ["ab"[n % 2] for n in range(18)]}
+    )
+    release = shoal.protect(everybody.head(6), schema, [shoal.PersonKAnonymity(k=2)], method="mondrian", seed=1)
+    own = release.attack(["linkage"]).results
+    judged = shoal.attack_suite(release.data, schema, everybody, attacks=["linkage"]).results
+    for exact, other in zip(own, judged, strict=True):
+        assert exact.name == other.name
+        assert (other.success, other.targets) == (pytest.approx(exact.success), 6)
+        assert other.details["targets_that_fit_nowhere"] == 12
+    nobody = shoal.attack_suite(release.data, schema, everybody.tail(6), attacks=["linkage"])
+    assert "fits anybody" in nobody.not_tried[0].why
+
+
 @pytest.mark.parametrize("mask", ["range", "suppress"])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_every_record_fits_what_is_published_of_it(mask: str, missing: float) -> None:

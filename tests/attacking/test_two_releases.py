@@ -86,6 +86,37 @@ def test_chances_equal_their_definition(data: st.DataObject) -> None:
     assert person.targets == n
 
 
+def test_who_is_not_in_both_releases_is_no_failure() -> None:
+    """The second release is about half of the persons only: the others would make the attack look half as strong."""
+    frame = pl.DataFrame(
+        {
+            "name": [f"p{n:02}" for n in range(24)],
+            "age": [10 + n for n in range(24)],
+            "zip": [10 + (7 * n) % 24 for n in range(24)],
+            "disease": ["abc"[n % 3] for n in range(24)],
+        }
+    )
+    first = setting_of(frame, "age", 3)
+    part = setting_of(frame.filter(pl.col("zip") < 22), "zip", 3)
+    other = Setting(schema=part.schema, frame=part.frame, original=Table.from_frame(frame, part.schema))
+    both = Setting(schema=first.schema, frame=first.frame, original=first.original, other=other)
+    person, value = attack_two_releases(both)
+    values = {
+        column: {name: [number] for name, number in frame.select("name", column).iter_rows()}
+        for column in ("age", "zip")
+    }
+    shown = (values["age"], ranges_in(first.frame, "age")), (values["zip"], ranges_in(part.frame, "zip"))
+    members = [name for name in values["zip"] if naive.fitting(values["zip"][name], shown[1][1])]
+    assert (len(members), person.targets, person.details["persons_not_in_both"]) == (12, 12, 12)
+    assert person.success == pytest.approx(sum(naive.chance(name, *shown) for name in members) / 12)
+    for result in (person, value):
+        assert result.success >= result.details["success_with_the_first_alone"]
+    nobody = part.frame.with_columns(zip=pl.lit("900-901"))
+    nowhere = Setting(schema=part.schema, frame=nobody, original=other.original)
+    with pytest.raises(DoesNotApply, match="both releases"):
+        attack_two_releases(Setting(schema=first.schema, frame=first.frame, original=first.original, other=nowhere))
+
+
 def test_the_same_release_twice_tells_no_more_than_once() -> None:
     frame = pl.DataFrame(
         {"name": [f"p{n}" for n in range(12)], "age": list(range(12)), "zip": [0] * 12, "disease": list("abcabcabcabc")}

@@ -392,8 +392,8 @@ def test_a_database_that_was_written_though_it_says_otherwise_keeps_the_entry(
 
     earlier = tmp_path / "x.db"
     sqlite3.connect(earlier).execute("CREATE TABLE other (a)")
-    with monkeypatch.context() as patched, pytest.raises(OutputError):
-        patched.setattr(dbapi.Connection, "commit", lost)
+    monkeypatch.setattr(dbapi.Connection, "commit", lost)
+    with pytest.raises(OutputError):
         write(release_of(clinics), tmp_path / "a", ledger, into=f"sqlite:///{earlier}", into_table="t")
     with sqlite3.connect(earlier) as connection:
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (clinics.height,)

@@ -62,8 +62,9 @@ def attack_linkage(setting: Setting) -> list[AttackResult]:
     not linked to persons, pointing at a row is pointing at the person). For values the attacker says the one that most
     persons in C have; of equally frequent ones, one by chance.
 
-    Where the judge does not know whose a row is, all records of the person that fit are taken to be in C. For a release
-    that shows true ranges and keeps a person's records together that is so; else it is an upper bound.
+    Where the judge does not know whose a row is, all records of the person that fit are taken to be in C, and whoever
+    fits nothing is taken not to be in the release, and is no target. For a release that shows true ranges and keeps a
+    person's records together that is so; else it is an upper bound.
 
     Under record risk rho, no chance to point at a record exceeds rho with knowledge of one record or of all; the number
     of a person's records is not covered by any model.
@@ -73,16 +74,30 @@ def attack_linkage(setting: Setting) -> list[AttackResult]:
     candidates = Candidates.of(setting)
     targets = setting.targets
     chances = _Chances(targets, {})
-    n_unfitting = 0
+    unfitting = [np.zeros(0, np.int64)]
     together = setting.released.keeps_together or not setting.shows_persons
     own = _own_rows(setting)
     for block in candidates.blocks(targets, most=2_000 if together else MOST_TOGETHER):
-        n_unfitting += _link_block(setting, block, chances, own)
-    return list(_results(setting, chances, n_unfitting))
+        unfitting.append(_link_block(setting, block, chances, own))
+    return list(_results(setting, *_in_release(setting, chances, np.concatenate(unfitting))))
 
 
-def _link_block(setting: Setting, block: Block, chances: _Chances, own: pl.DataFrame | None) -> int:
-    """Compute the chances of the targets of a block; the number of targets whom nothing fits."""
+def _in_release(setting: Setting, chances: _Chances, unfitting: IntArray) -> tuple[_Chances, int]:
+    """The chances of those who are in the release, and how many targets nothing fits.
+
+    Where the judge does not know who is in it, whoever fits nothing is not: to count them as failures would make the
+    attack look weaker than it is.
+    """
+    if setting.origin is not None or not len(unfitting):
+        return chances, len(unfitting)
+    is_in = ~np.isin(chances.targets, unfitting)
+    if not is_in.any():
+        raise DoesNotApply("Nothing that is published fits anybody of the original.")
+    return _Chances(chances.targets[is_in], {key: of[is_in] for key, of in chances.of.items()}), len(unfitting)
+
+
+def _link_block(setting: Setting, block: Block, chances: _Chances, own: pl.DataFrame | None) -> IntArray:
+    """Compute the chances of the targets of a block; gives the targets whom nothing fits."""
     link = _Linking(setting, setting.released, block, own)
     one = link.known.join(block.fits, on="point").select("target", "point", "place")
     _put(chances, "one record", link, one, ["target", "point"])
@@ -96,7 +111,7 @@ def _link_block(setting: Setting, block: Block, chances: _Chances, own: pl.DataF
         _put(chances, "all records", link, whole, ["target"])
     if published is not None:
         _put_persons(chances, "all and number", link, link.with_as_many_records(published))
-    return len(block.targets) - one["target"].n_unique()
+    return np.setdiff1d(block.targets, one["target"].unique().to_numpy())
 
 
 def _own_rows(setting: Setting) -> pl.DataFrame | None:

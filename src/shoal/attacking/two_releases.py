@@ -57,6 +57,11 @@ class _Fits:
         return cls(setting, pl.concat(parts))
 
     @property
+    def persons(self) -> IntArray:
+        """Who fits some group."""
+        return self.pairs["person"].unique().to_numpy()
+
+    @property
     def sizes(self) -> pl.DataFrame:
         """`group`, `len`: how many persons fit each group."""
         return self.pairs.group_by("group").len()
@@ -86,6 +91,9 @@ def attack_two_releases(setting: Setting) -> list[AttackResult]:
     C(p) are the persons who fit a group that fits p, in both releases; the attacker takes one of them by chance. For
     values the attacker says the one that is likeliest by both: the number of persons who have it in the groups of the
     one release, times that in the other. Values of one release only are not the person's.
+
+    Targets are persons who fit a group in both releases: whoever fits none in one of them is not in it, and to count
+    them as failures would make the attack look weaker than it is.
     """
     other = setting.other
     if other is None:
@@ -93,12 +101,16 @@ def attack_two_releases(setting: Setting) -> list[AttackResult]:
     if setting.known_original.n_persons != other.known_original.n_persons:
         raise DoesNotApply("The policies of the two releases do not take the same persons from the original.")
     first, second = _Fits.of(setting), _Fits.of(other)
-    targets = setting.targets
-    return [_on_persons(first, second, targets), *_on_values(first, second, targets)]
+    everybody = setting.targets
+    targets = everybody[np.isin(everybody, first.persons) & np.isin(everybody, second.persons)]
+    if not len(targets):
+        raise DoesNotApply("Nobody of the original fits what both releases show.")
+    n_others = len(everybody) - len(targets)
+    return [_on_persons(first, second, targets, n_others), *_on_values(first, second, targets)]
 
 
-def _on_persons(first: _Fits, second: _Fits, targets: IntArray) -> AttackResult:
-    """The chance to point at the person among those who fit both releases."""
+def _on_persons(first: _Fits, second: _Fits, targets: IntArray, n_others: int) -> AttackResult:
+    """The chance to point at the person among those who fit both releases; others are not in both, and told."""
     both, one, other = (np.zeros(len(targets)) for _ in range(3))
     for some in _portions(first, second, targets):
         at = np.searchsorted(targets, some["target"].to_numpy())
@@ -120,16 +132,15 @@ def _on_persons(first: _Fits, second: _Fits, targets: IntArray) -> AttackResult:
             "success_with_the_first_alone": float(_chance(one).mean()),
             "success_with_the_second_alone": float(_chance(other).mean()),
             "mean_candidates": float(both.mean()),
-            "fewest_candidates": int(both[both > 0].min(initial=np.inf)) if (both > 0).any() else 0,
+            "fewest_candidates": int(both.min()),
             "certain": int((both == 1).sum()),
-            **({"targets_that_fit_nowhere": int((both == 0).sum())} if (both == 0).any() else {}),
+            **({"persons_not_in_both": n_others} if n_others else {}),
         },
     )
 
 
 def _chance(n_candidates: FloatArray) -> FloatArray:
-    chance: FloatArray = np.where(n_candidates > 0, 1 / np.maximum(n_candidates, 1), 0.0)
-    return chance
+    return np.asarray(1 / n_candidates)  # everybody is a candidate for themselves
 
 
 def _portions(first: _Fits, second: _Fits, targets: IntArray) -> list[pl.DataFrame]:
