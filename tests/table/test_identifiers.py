@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.streaming import protect_file
 from shoal.table.identifiers import identifiers_of, note_on_identifiers
 from tests.naive import identifiers as naive
 
@@ -52,3 +54,19 @@ def test_names_that_differ_by_white_space_are_noted_by_their_number(dtype: type[
     schema = shoal.Schema(person="patient", quasi=["age"])
     assert note in shoal.assess(frame, schema).notes
     assert note in shoal.protect(frame, schema, [shoal.PersonKAnonymity(k=2)], method="mondrian").notes
+
+
+def test_values_that_are_spelled_in_several_ways_are_noted_by_their_number(tmp_path: Path) -> None:
+    """Two spellings of one disease look like two diseases."""
+    frame = pl.DataFrame(
+        {"patient": [*map(str, range(7)), "0 "], "age": [1] * 8,
+         "disease": ["HIV", "hiv ", "flu", "hiv"] * 2, "score": [1, 2] * 4}
+    )  # fmt: skip
+    schema = shoal.Schema(person="patient", quasi=["age"], sensitive=["disease", "score"])
+    models = [shoal.LDiversity(l=3, kind="distinct", column="disease")]
+    notes = shoal.protect(frame, schema, models).notes
+    assert [note for note in notes if note.startswith("2 of 4 values of 'disease'")]
+    assert not any("score" in note or "hiv" in note.lower() for note in notes)
+    frame.write_parquet(tmp_path / "table.parquet")
+    streamed = protect_file(tmp_path / "table.parquet", schema, models, tmp_path / "out").notes
+    assert streamed[:2] == notes == (*note_on_identifiers("patient", frame["patient"]), notes[1])

@@ -54,7 +54,7 @@ from shoal.spark.measuring import Apart, recount
 from shoal.spark.reading import Facts, facts_of, quoted, refuse_misfits
 from shoal.spark.release import SparkRelease
 from shoal.table.apart import GROUP, MEMBER
-from shoal.table.identifiers import WHITE_SPACE, told_of_identifiers
+from shoal.table.identifiers import WHITE_SPACE, notes_on_spelling, told_of_identifiers
 from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -332,6 +332,7 @@ def _notes(frame: DataFrame, facts: Facts, grown: Cells, cell_persons: int) -> l
             "that both meet every model."
         )
     notes += _note_on_identifiers(frame, facts.schema.person, n_persons)
+    notes += notes_on_spelling({name: column.categories for name, column in facts.sensitive.items()})
     for name in facts.schema.kept:
         share = _share_alone(frame, name, facts, n_persons)
         if share > NEARLY_IDENTIFIES:

@@ -48,7 +48,7 @@ from shoal.streaming.summary import SummaryTable, counts_of_groups, summarize
 from shoal.streaming.supported import why_not_streamed
 from shoal.streaming.verify import look_at_file
 from shoal.table.columns import NumberColumn
-from shoal.table.identifiers import note_on_identifiers
+from shoal.table.identifiers import note_on_identifiers, notes_on_spelling
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -245,6 +245,7 @@ class _Run:
         source = without_missing(with_plain_floats(source, self.schema), self.schema)
         coded = code_file(source, domain_of(source, self.schema), self.schema, work)
         alike = [] if coded.persons is None else note_on_identifiers(str(self.schema.person), coded.persons)
+        alike += notes_on_spelling({name: column.categories for name, column in coded.domain.sensitive.items()})
         identifying = _kept_that_identify(source, coded, self.schema)
         notes = (*source.notes, *alike, *identifying)
         for note in identifying:

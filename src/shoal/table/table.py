@@ -16,7 +16,7 @@ from shoal.models.background import Background, background_of
 from shoal.table.adversary import Adversary, Rules, types_by_rules
 from shoal.table.columns import CategoryColumn, Codes, LineOf, NumberColumn, category_column, code_values, quasi_column
 from shoal.table.frames import to_polars
-from shoal.table.identifiers import note_on_identifiers
+from shoal.table.identifiers import note_on_identifiers, notes_on_spelling
 from shoal.table.scale import Scale
 from shoal.table.schema import Schema
 
@@ -64,6 +64,7 @@ class Table:
         person_of_record, n_persons = _persons(records, schema)
         quasi = {column.name: quasi_column(records[column.name], column, line_of) for column in schema.columns}
         sensitive = {name: category_column(records[name]) for name in schema.sensitive}
+        notes = (*notes, *notes_on_spelling({name: column.categories for name, column in sensitive.items()}))
         return cls(schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, line_of=line_of)
 
     @property
