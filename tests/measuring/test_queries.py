@@ -20,6 +20,8 @@ from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import MASKS, Anatomize, Permute, Ranges
 from shoal.masking.publish import publish
+from shoal.measuring.asking import _draw_interval
+from shoal.measuring.memberships import _codes_between
 from shoal.measuring.queries import (
     MISSING,
     SHOWN,
@@ -392,3 +394,21 @@ def test_persons_can_be_counted_instead_of_records(patients: Table) -> None:
     by_records, by_persons = (query_error_of(release, n=300, seed=0, count=count) for count in ("records", "persons"))
     assert by_records.n_empty == by_persons.n_empty
     assert by_records.all != by_persons.all
+
+
+def test_intervals_are_drawn_from_the_first_value_to_the_last() -> None:
+    column = Table.from_frame(pl.DataFrame({"q": [10, 20, 30, 40]}), Schema(quasi=["q"])).quasi["q"]
+    drawn = np.array([[0.0, 0.0], [0.0, 0.99], [0.99, 0.0], [0.99, 0.99]])
+    low, high = _draw_interval(column, 0.5, drawn)
+    assert list(zip(low.tolist(), high.tolist(), strict=True)) == [(10, 10), (40, 40), (10, 20), (30, 40)]
+
+
+def test_a_range_without_a_value_of_the_table_takes_the_nearest() -> None:
+    units = np.array([0, 10, 20])
+    low, high = np.array([0, 5, 3, 8, 17, 25, -9, 1]), np.array([10, 25, 4, 9, 18, 30, -5, 0])
+    begin, end = _codes_between(units, low, high)
+    assert [units[first:last].tolist() for first, last in zip(begin, end, strict=True)] == [
+        [0, 10], [10, 20], [0], [10], [20], [20], [0], [],
+    ]  # fmt: skip
+    nearest, _ = _codes_between(units, np.array([5]), np.array([5]))
+    assert nearest.tolist() == [0]  # of two equally near the lower
