@@ -114,6 +114,14 @@ def test_dates_are_cut_at_years_months_or_days(days: int, label: str) -> None:
     assert not any("1960-01-01" in each for each in labels)
 
 
+@pytest.mark.parametrize("days", [1, 30, 300, 3_000, 3_652_058])
+def test_dates_from_the_first_day_to_the_last_are_classed(days: int) -> None:
+    dates = [dt.date.min + dt.timedelta(days * (at % 20) // 19) for at in range(400)]
+    found = persons_of_classes(table_of(dates, Date("q")))
+    assert sum(map(len, found.values())) == 400
+    assert not any("0001-01-01" in each for each in found if not each.startswith("up to"))
+
+
 def test_ordered_categories_keep_their_order() -> None:
     stages = ("none", "low", "mid", "high")
     values = ["none"] * 40 + ["low"] * 3 + ["mid"] * 30 + ["high"] * 20

@@ -279,4 +279,5 @@ def _month(day: int) -> int:
 
 
 def _dates(days: IntArray) -> list[str]:
-    return [dt.date.fromordinal(int(day) + EPOCH).isoformat() for day in days]
+    """Days as texts; the day before the first that there is has no text of its own, and no class ends with it."""
+    return [dt.date.fromordinal(max(int(day) + EPOCH, 1)).isoformat() for day in days]
