@@ -25,7 +25,7 @@ from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refuse_unfit
 from shoal.grouping.grouping import Grouping
 from shoal.masking import MASKS
-from shoal.masking.anatomize import linked_values
+from shoal.masking.parting import linked_values
 from shoal.masking.publish import Mask, publish
 from shoal.masking.secrecy import secret_order
 from shoal.measuring.aggregates import aggregate_error_of, checked_kinds, refuse_no_numbers

@@ -17,6 +17,7 @@ import shoal
 from shoal import Schema
 from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
+from shoal.masking import Mean
 from shoal.measuring.associations import Mining, association_error_of, association_rules, released_rules
 from shoal.measuring.memberships import cuts_of, node_columns
 from shoal.table.hierarchy import Hierarchy
@@ -160,6 +161,18 @@ def test_the_anatomized_patients_of_the_paper() -> None:
     assert found.confidence == pytest.approx((1 / 3 + 1 / 9 + 2 / 3) / 3)
     assert found.false_positives == pytest.approx(2 / 3)
     assert found.false_negatives == pytest.approx(1 / 3)
+
+
+def test_a_rule_about_persons_whom_a_release_never_shows_is_unanswered_and_wholly_wrong() -> None:
+    """One group, of which the mask mean shows the commonest sex: nothing is told of women."""
+    table = Table.from_frame(injected(), SCHEMA)
+    release = released(table, Grouping(np.zeros(9, np.int32), 1), Mean())
+    found = association_error_of(release, mining=Mining(min_support=0.1, min_conviction=1.05))
+    assert (found.n_rules, found.n_unanswered) == (3, 1)
+    assert found.false_negatives == 1.0
+    of_all = {"flu": 3 / 9, "prostate": 1 / 9}
+    errors = [1.0, abs(of_all["flu"] - 1 / 2) / (1 / 2), abs(of_all["prostate"] - 1 / 6) / (1 / 6)]
+    assert found.confidence == pytest.approx(sum(errors) / 3)
 
 
 def test_a_rule_without_exceptions_has_infinite_conviction() -> None:

@@ -97,14 +97,33 @@ def test_numbers_of_many_digits_are_classed_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("days", "label"), [(20_000, "1970 to 1974"), (3_000, "1961-07 to 1961-12"), (300, "1960-02"), (40, "1960-01-06")]
+    ("days", "label"),
+    [
+        (20_000, "1970 to 1974"),
+        (3_000, "1961"),
+        (2_800, "1961-07 to 1961-12"),
+        (300, "1960-02"),
+        (40, "1960-01-04 to 1960-01-08"),
+    ],
 )
 def test_dates_are_cut_at_years_months_or_days(days: int, label: str) -> None:
     first = dt.date(1960, 1, 1)
     dates = [first + dt.timedelta(days * at // 2000) for at in range(2000)]
     labels = persons_of_classes(table_of(dates, Date("q")))
-    assert any(each.startswith(label[:4]) or each == label for each in labels), list(labels)
+    assert label in labels
     assert not any("1960-01-01" in each for each in labels)
+
+
+@pytest.mark.parametrize(("usual", "other"), [(dt.date.min, dt.date.max), (dt.date.max, dt.date.min)])
+@pytest.mark.parametrize("others", [0, 20, 300])
+def test_dates_at_the_first_and_the_last_day_are_classed(usual: dt.date, other: dt.date, others: int) -> None:
+    table = table_of([usual] * 2000 + [other] * others, Date("q"))
+    classes = classes_of(table.quasi["q"], table)
+    if others:
+        assert classes is not None
+        assert sorted(classes.counts().tolist()) == [others, 2000]
+    else:
+        assert classes is None
 
 
 def test_ordered_categories_keep_their_order() -> None:
@@ -119,6 +138,35 @@ def test_the_commonest_categories_are_named_and_the_rest_is_together() -> None:
     found = persons_of_classes(table_of(values, Nominal("q")))
     assert list(found) == ["a", "b", "all others (25)"]
     assert "rare" not in " ".join(found)
+
+
+def test_one_category_too_many_leaves_a_place_for_the_rest() -> None:
+    as_many = [f"{at:02}" for at in range(MOST_CATEGORIES) for _ in range(FEWEST_PERSONS + 20 - at)]
+    assert len(persons_of_classes(table_of(as_many, Nominal("q")))) == MOST_CATEGORIES
+    more = as_many + ["one more"] * FEWEST_PERSONS
+    found = persons_of_classes(table_of(more, Nominal("q")))
+    assert list(found) == [*(f"{at:02}" for at in range(MOST_CATEGORIES - 1)), "all others (2)"]
+
+
+def test_just_enough_persons_are_enough() -> None:
+    rare = [f"rare {at}" for at in range(FEWEST_PERSONS)]
+    assert list(persons_of_classes(table_of(["a"] * 50 + ["b"] * FEWEST_PERSONS + rare, Nominal("q")))) == [
+        "a", "b", f"all others ({FEWEST_PERSONS})",
+    ]  # fmt: skip
+    numbers: list[int | None] = [*range(FEWEST_PERSONS), *[None] * FEWEST_PERSONS]
+    assert {name: len(persons) for name, persons in persons_of_classes(table_of(numbers, Number("q"))).items()} == {
+        "all": FEWEST_PERSONS, "missing": FEWEST_PERSONS,
+    }  # fmt: skip
+
+
+def test_persons_of_a_class_are_counted_and_not_their_records() -> None:
+    """Nineteen records, of ten persons, and then of nine."""
+    values = ["a"] * 40 + ["b"] * 19
+    persons = [*range(40), *[100 + at // 2 for at in range(18)], 0]
+    assert "b" in persons_of_classes(table_of(values, Nominal("q"), persons=persons))
+    persons[-1] = 100
+    of_nine = table_of(values, Nominal("q"), persons=persons)
+    assert classes_of(of_nine.quasi["q"], of_nine) is None
 
 
 def test_a_rest_that_is_too_small_takes_another_along() -> None:

@@ -20,6 +20,8 @@ from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import MASKS, Anatomize, Permute, Ranges
 from shoal.masking.publish import publish
+from shoal.measuring.asking import _draw_interval
+from shoal.measuring.memberships import _codes_between
 from shoal.measuring.queries import (
     MISSING,
     SHOWN,
@@ -392,3 +394,28 @@ def test_persons_can_be_counted_instead_of_records(patients: Table) -> None:
     by_records, by_persons = (query_error_of(release, n=300, seed=0, count=count) for count in ("records", "persons"))
     assert by_records.n_empty == by_persons.n_empty
     assert by_records.all != by_persons.all
+
+
+def test_intervals_are_drawn_from_the_first_value_to_the_last() -> None:
+    column = Table.from_frame(pl.DataFrame({"q": [10, 20, 30, 40]}), Schema(quasi=["q"])).quasi["q"]
+    drawn = np.array([[0.0, 0.0], [0.0, 0.99], [0.99, 0.0], [0.99, 0.99]])
+    low, high = _draw_interval(column, 0.5, drawn)
+    assert list(zip(low.tolist(), high.tolist(), strict=True)) == [(10, 10), (40, 40), (10, 20), (30, 40)]
+
+
+def test_a_range_without_a_value_of_the_table_takes_the_nearest() -> None:
+    units = np.array([0, 10, 20])
+    low, high = np.array([0, 5, 3, 8, 17, 25, -9, 1]), np.array([10, 25, 4, 9, 18, 30, -5, 0])
+    begin, end = _codes_between(units, low, high)
+    assert [units[first:last].tolist() for first, last in zip(begin, end, strict=True)] == [
+        [0, 10], [10, 20], [0], [10], [20], [20], [0], [],
+    ]  # fmt: skip
+    nearest, _ = _codes_between(units, np.array([5]), np.array([5]))
+    assert nearest.tolist() == [0]  # of two equally near the lower
+
+
+def test_an_answer_of_just_one_percent_is_not_below_it() -> None:
+    error = query_error(np.array([1, 1, 2, 100]), np.array([2.0, 1.0, 2.0, 100.0]), 100)
+    assert (error.n_below_1_percent, error.n_at_least_1_percent) == (0, 4)
+    error = query_error(np.array([1, 1, 2, 100]), np.array([2.0, 1.0, 2.0, 100.0]), 101)
+    assert (error.n_below_1_percent, error.below_1_percent, error.n_at_least_1_percent) == (2, 0.5, 2)

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 import shoal
 from shoal import Schema
 from shoal.demo.clinics import clinics, ten_records
+from shoal.measuring.risk import risk_of_counts
 from shoal.publishing.release import Assessment
+from tests.models.builders import group_counts
 from tests.naive import measures as naive
 
 SCHEMA = Schema(person="p", quasi=[shoal.Nominal("q")], sensitive=["s"])
@@ -97,3 +99,11 @@ def test_a_missing_sensitive_value_is_a_value() -> None:
 def test_one_person_has_risk_one() -> None:
     risk = assess([("a", 1, "flu"), ("a", 1, "ulcer")]).risk
     assert (risk.max_gidr, risk.prosecutor_risk, risk.g_balance, risk.unique_persons) == (1.0, 1.0, 0.0, 1)
+
+
+def test_groups_of_whole_persons_tell_all_risks_by_their_counts() -> None:
+    risk = risk_of_counts(group_counts([(0, "a", 0), (0, "a", 1), (1, "b", 0), (1, "c", 0), (1, "c", 0), (2, "d", 1)]))
+    assert (risk.records, risk.persons, risk.groups, risk.k, risk.person_k) == (6, 4, 3, 1, 1)
+    assert risk.unique_persons == 2
+    assert (risk.max_gidr, risk.g_balance, risk.h_affiliation) == (1.0, 0.0, 1.0)
+    assert (risk.prosecutor_risk, risk.journalist_risk, risk.marketer_risk) == (1.0, 1.0, 0.75)

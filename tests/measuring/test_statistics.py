@@ -149,6 +149,14 @@ def test_moments_before_and_after_a_mask() -> None:
     assert found.mean_before[3] == pytest.approx(np.mean(days))
 
 
+def test_a_missing_number_is_none() -> None:
+    frame = pl.DataFrame({"age": [20, None, 40], "weight": [60.5, 0.1 + 0.2, None]})
+    table = Table.from_frame(frame, Schema(quasi=["age", "weight"]))
+    assert statistics.numbers_of(table) == pytest.approx(
+        np.array([[20, 60.5], [math.nan, 0.1 + 0.2], [40, math.nan]]), nan_ok=True
+    )
+
+
 def test_linkage_of_a_release_counts_persons() -> None:
     table, grouping = visits_table()
     found = statistics.linkage_of(table, publish(table, grouping, Mean()))

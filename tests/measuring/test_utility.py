@@ -12,7 +12,7 @@ import shoal
 from shoal import Schema
 from shoal.demo.clinics import clinics
 from shoal.grouping.grouping import Grouping
-from shoal.measuring.utility import Utility, measure_utility
+from shoal.measuring.utility import Utility, loss_of_part, measure_utility, utility_of_parts
 from shoal.table.table import Table
 from tests.naive import measures as naive
 
@@ -32,7 +32,7 @@ def as_records(drawn: list[tuple[int, list[tuple]]]) -> list[tuple]:
     return [(numbers.index(group), person, row) for person, (group, rows) in enumerate(drawn) for row in rows]
 
 
-def utility(records: list[tuple]) -> Utility:
+def grouped(records: list[tuple]) -> tuple[Table, Grouping]:
     frame = pl.DataFrame(
         [(person, *row) for _, person, row in records],
         schema={"p": pl.Int64, "a": pl.Int64, "b": pl.Float64, "c": pl.String},
@@ -43,7 +43,11 @@ def utility(records: list[tuple]) -> Utility:
     group_of_person = np.zeros(table.n_persons, np.int32)
     for group, person, _ in records:
         group_of_person[person] = group
-    return measure_utility(table, Grouping(group_of_person, int(group_of_person.max()) + 1))
+    return table, Grouping(group_of_person, int(group_of_person.max()) + 1)
+
+
+def utility(records: list[tuple]) -> Utility:
+    return measure_utility(*grouped(records))
 
 
 @given(persons)
@@ -57,6 +61,15 @@ def test_costs_are_those_of_the_definitions(drawn: list[tuple[int, list[tuple]]]
     assert found.average_group_size == pytest.approx(len(records) / len(naive.groups(records)))
     assert found.granularity == pytest.approx(naive.granularity(records, KINDS), abs=1e-9)
     assert found.within_variance == pytest.approx(naive.within_variance(records, KINDS), abs=1e-9)
+
+
+@given(persons, st.integers(1, 3))
+def test_parts_together_lose_what_the_whole_does(drawn: list[tuple[int, list[tuple]]], copies: int) -> None:
+    table, grouping = grouped(as_records(drawn))
+    found, whole = utility_of_parts([loss_of_part(table, grouping)] * copies), measure_utility(table, grouping)
+    assert vars(found).keys() == vars(whole).keys()
+    for name, value in vars(whole).items():
+        assert vars(found)[name] == pytest.approx(value, abs=1e-9)
 
 
 def test_the_error_is_a_mean_over_persons_of_the_mean_over_their_records() -> None:

@@ -171,6 +171,19 @@ def test_a_policy_with_g_balance_is_shown_as_models() -> None:
     assert set(models) == set(policy.models)
 
 
+def test_safe_cells_of_a_policy_stay_until_they_are_unticked() -> None:
+    columns = {"quasi": ["age"]}
+    policy = Policy.from_document({"columns": columns, "models": {"record-risk": "0.1"}, "safe_cells": True})
+    for kept in ({}, {"options": {"mask": "mean"}}):  # a goal that was kept before there was this option
+        chosen = goal.starting_goal([], None, kept, policy)
+        made = goal.protection_with(chosen, {"record-risk": "0.1"}, {"safe_cells": True, "seed": 7})
+        assert Policy.from_document({"columns": columns, **made}).safe_cells
+    chosen["options"]["safe_cells"] = False
+    made = goal.protection_with(chosen, {"record-risk": "0.1"}, {"safe_cells": True, "seed": 7})
+    assert not Policy.from_document({"columns": columns, **made}).safe_cells
+    assert made["seed"] == 7
+
+
 def test_the_same_protection_with_and_without_defaults() -> None:
     short = {"models": {"record-risk": "0.1"}, "seed": 7}
     long = {**short, "method": {"name": "balance-tree"}, "mask": {"name": "range"}, "budget": {}}

@@ -9,39 +9,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.kernels import counting
 from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
+from shoal.masking.parting import Parting, linked_values, refuse_what_links
 from shoal.masking.publish import Published, spread, without_unused_categories
 from shoal.masking.ranges import Ranges
-from shoal.table.apart import COUNT, GROUP, MEMBER, PERSONS, RECORDS
+from shoal.table.apart import COUNT, GROUP, PERSONS, RECORDS
 from shoal.table.columns import CategoryColumn
-from shoal.table.schema import Schema
 from shoal.table.table import Table
-
-SHOWN = ("exact", "range")
-
-
-def refuse_what_links(schema: Schema, mask: str, *, own: tuple[str, ...] = ()) -> None:
-    """Refuse columns that would link a person's values in spite of the mask, and those called as its own are."""
-    if GROUP in {name for name, _ in schema.roles()}:
-        raise SchemaError(f"The mask {mask} publishes a column '{GROUP}' of its own: give yours another name.")
-    taken = [name for name in schema.sensitive if name in (MEMBER, *own)]
-    if taken:
-        raise SchemaError(
-            f"The mask {mask} makes tables with columns of its own that are called {', '.join(taken)}: give your "
-            "sensitive attribute another name."
-        )
-    if schema.time is not None:
-        raise SchemaError(f"The mask {mask} publishes no times: name '{schema.time}' as dropped.")
-    if not schema.sensitive:
-        raise SchemaError(f"The mask {mask} parts sensitive attributes from quasi-identifiers, but none is named.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Anatomize:
+class Anatomize(Parting):
     """Publish a quasi-identifier table and, for each sensitive attribute, a table that counts its values by group.
 
     Parameters
@@ -57,19 +39,7 @@ class Anatomize:
     Group numbers and the order of rows come from secure randomness.
     """
 
-    quasi_as: str = "exact"
     name: ClassVar[str] = "anatomize"
-    links_values: ClassVar[bool] = False
-    """Whether the published table shows which values belong to one person."""
-
-    def __post_init__(self) -> None:
-        if self.quasi_as not in SHOWN:
-            raise ParameterError("quasi_as must be 'exact' or 'range'.")
-
-    @property
-    def shows_identities(self) -> bool:
-        """Whether exact quasi-identifiers are published."""
-        return self.quasi_as == "exact"
 
     def publish(self, table: Table, grouping: Grouping) -> Published:
         """The quasi-identifier table and the sensitive tables."""
@@ -138,22 +108,3 @@ def _sensitive_table(
     counts = {COUNT: n_records} if one_each else {PERSONS: n_persons, RECORDS: n_records}
     frame = pl.DataFrame({GROUP: number_of_group[group], column.name: values.gather(value), **counts})
     return frame[secrecy.secret_order(len(frame))]
-
-
-def linked_values(table: Table, grouping: Grouping, number_of_group: NDArray[np.int32]) -> pl.DataFrame:
-    """What only the steward keeps: which values belong to one person, by published group and without ids.
-
-    Where somebody is taken to know rules, also which values these exclude for the person.
-    """
-    order = secrecy.secret_order(table.n_records)
-    member = secrecy.secret_order(table.n_persons)
-    person = table.person_of_record[order]
-    never = {} if table.adversary is None else table.adversary.never_columns(table.sensitive, person)
-    return pl.DataFrame(
-        {
-            GROUP: number_of_group[grouping.group_of_person[person]],
-            MEMBER: member[person],
-            **{name: without_unused_categories(table.frame[name]).gather(order) for name in table.sensitive},
-            **never,
-        }
-    )

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
-from shoal.masking.anatomize import SHOWN, linked_values, refuse_what_links
 from shoal.masking.grouped import GroupedRecords
+from shoal.masking.parting import Parting, linked_values, refuse_what_links
 from shoal.masking.publish import Published, spread, without_unused_categories
 from shoal.masking.ranges import Ranges
 from shoal.table.apart import GROUP
@@ -21,7 +21,7 @@ from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Permute:
+class Permute(Parting):
     """Publish one table that can be analysed at once; inside a group values are dealt out anew, attribute by attribute.
 
     Parameters
@@ -35,18 +35,7 @@ class Permute:
     group are the counts of each attribute's values, as from anatomized tables.
     """
 
-    quasi_as: str = "exact"
     name: ClassVar[str] = "permute"
-    links_values: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.quasi_as not in SHOWN:
-            raise ParameterError("quasi_as must be 'exact' or 'range'.")
-
-    @property
-    def shows_identities(self) -> bool:
-        """Whether exact quasi-identifiers are published."""
-        return self.quasi_as == "exact"
 
     def publish(self, table: Table, grouping: Grouping) -> Published:
         """The permuted table."""

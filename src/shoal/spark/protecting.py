@@ -14,8 +14,9 @@ from shoal.grouping.balance_tree import BalanceTree
 from shoal.grouping.feasibility import refuse_broken, refuse_unfit_values
 from shoal.grouping.grouping import Method
 from shoal.grouping.mondrian import Mondrian
-from shoal.masking.anatomize import Anatomize, refuse_what_links
+from shoal.masking.anatomize import Anatomize
 from shoal.masking.mean import Mean
+from shoal.masking.parting import refuse_what_links
 from shoal.masking.permute import Permute
 from shoal.masking.publish import Mask
 from shoal.masking.ranges import Ranges

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Plain = dict[str, Any]
 OPTIONS: Plain = {
     "minimise": "ane", "method": "balance-tree", "mask": "range", "max_suppressed": 0, "max_records": None,
+    "safe_cells": False,
 }  # fmt: skip
 DEFAULT_RECORD, DEFAULT_VALUE, DEFAULT_PERSONS = "0.1", "0.5", 5
 
@@ -92,7 +93,7 @@ def starting_goal(
         "record": dict(kept.get("record", {"on": True, "limit": DEFAULT_RECORD})),
         "values": values,
         "persons": dict(kept.get("persons", {"on": False, "k": DEFAULT_PERSONS})),
-        "options": {**OPTIONS, **kept.get("options", {})},
+        "options": {**OPTIONS, "safe_cells": policy is not None and policy.safe_cells, **kept.get("options", {})},
         "models": {**models, **{name: dict(each) for name, each in kept.get("models", {}).items() if name in models}},
         "floors": {name: dict(each) for name, each in kept.get("floors", {}).items()},
         "point": kept.get("point"),
@@ -116,7 +117,7 @@ def goal_of_policy(policy: Policy, sensitive: Sequence[str]) -> Plain:
     goal: Plain = {
         "way": "models" if asked.keys() & REPLACED else "goal",
         "options": {"method": policy.method, "mask": policy.mask, "max_suppressed": policy.budget.max_suppressed,
-                    "max_records": policy.budget.max_records},
+                    "max_records": policy.budget.max_records, "safe_cells": policy.safe_cells},
         "models": {name: {"on": name in asked and name in plain, "value": str(asked[name]) if name in plain else start}
                    for name, start in ((slide.name, slide.start) for slide in SLIDES)},
         "floors": {},
@@ -229,9 +230,11 @@ def models_of_sliders(goal: Mapping[str, Any]) -> Plain:
 
 
 def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protection: Mapping[str, Any]) -> Plain:
-    """The protection of a policy document with these models, and the method, mask and budget of the goal."""
+    """The protection of a policy document with these models, and the method, mask, budget and cells of the goal."""
     beside = beside_of(goal, protection)
-    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "safe_cells")}
+    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed")}
+    if goal.get("options", {}).get("safe_cells"):
+        kept["safe_cells"] = True
     return {**kept, "models": dict(models), **{key: beside[key] for key in ("method", "mask", "budget")}}
 
 

@@ -175,7 +175,7 @@ class ProtectPage:
     def _options(self) -> None:
         options = self.goal["options"]
         with ui.element("details").classes("sh-help sh-wide"):
-            _summary("Options: method, what is shown, who may be left out")
+            _summary("Options: method, what is shown, who may be left out, cells of spreadsheets")
             with ui.element("div").classes("sh-columns sh-options"):
                 _select("How groups are formed", _with(goals.METHODS, options["method"]), options, "method")
                 _select("What is shown of a group", _with(goals.MASKS, options["mask"]), options, "mask")
@@ -184,6 +184,8 @@ class ProtectPage:
                        hint="So that the others can be protected. 0: nobody.")  # fmt: skip
                 _whole("Records that a person keeps, at the most", options, "max_records", least=1,
                        hint="Of persons with more, some are drawn. Empty: all are kept.")  # fmt: skip
+            _tick("In CSV and Excel files, put an apostrophe before cells that a spreadsheet would run as formulas",
+                  options, "safe_cells")  # fmt: skip
 
     # What it costs
 
@@ -554,12 +556,17 @@ def _summary(words: str) -> None:
 
 
 def _check(words: str, each: Plain) -> None:
-    """A box to tick, with its sentence."""
+    """A sentence of a goal that is ticked where it shall hold."""
+    _tick(words, each, "on")
+
+
+def _tick(words: str, options: Plain, key: str) -> None:
+    """A box to tick, with its words."""
     with ui.element("label").classes("sh-ticked"):
         box = ui.element("input").props("type=checkbox").classes("sh-check")
-        if each["on"]:
+        if options[key]:
             box.props["checked"] = True
-        box.on("change", lambda event: each.update(on=bool(event.args)),
+        box.on("change", lambda event: options.update({key: bool(event.args)}),
                js_handler="(event) => emit(event.target.checked)")  # fmt: skip
         ui.label(words).classes("sh-inline")
 
