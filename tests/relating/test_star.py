@@ -275,6 +275,16 @@ def test_rows_of_nobody_are_left_out_and_counted() -> None:
     assert release.tables["encounter"].height == frames["encounter"].height - 1
 
 
+def test_keys_are_the_same_where_a_missing_one_makes_them_floats() -> None:
+    persons = pl.DataFrame({"id": [1, 2, 3, 4], "age": [30, 31, 60, 61]})
+    visits = pl.DataFrame({"id": [1.0, 2.0, 3.0, 4.0, None], "icd": ["a", "b", "a", "b", "a"]})
+    star = Star({"person": StarTable(key="id"), "visit": StarTable(links={"id": "person"})})
+    schema = shoal.Schema(person="id", quasi=["age"], sensitive=["icd"])
+    release = protect_star({"person": persons, "visit": visits}, star, schema, [shoal.HAffiliation(h=0.5)])
+    assert release.tables["visit"].height == 4
+    assert any("1 of 5 rows of 'visit'" in note for note in release.notes)
+
+
 # Folder and command
 
 POLICY = """

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from shoal.errors import InputError, SchemaError
+from shoal.table.identifiers import identifiers_of
 from shoal.table.schema import Schema
 
 ROW = "\0row of "
@@ -138,7 +139,7 @@ def check_tables(star: Star, frames: Mapping[str, pl.DataFrame]) -> tuple[dict[s
     for name in _downwards(star):
         table = star.tables[name]
         keys = sorted(table.key_columns)
-        frame = frames[name].with_columns(pl.col(keys).cast(pl.String))
+        frame = frames[name].with_columns(_as_texts(frames[name][key]) for key in keys)
         if table.key is not None and (frame[table.key].null_count() or frame[table.key].n_unique() < frame.height):
             raise SchemaError(
                 f"The key '{table.key}' of '{name}' must name each row, but it is missing in "
@@ -160,6 +161,11 @@ def check_tables(star: Star, frames: Mapping[str, pl.DataFrame]) -> tuple[dict[s
         raise InputError(f"The table of persons, '{star.root}', has no records.")
     _refuse_two_persons(star, checked)
     return checked, notes
+
+
+def _as_texts(keys: pl.Series) -> pl.Series:
+    """Keys as texts; whole floats, which files make of whole numbers where some are missing, as whole numbers."""
+    return identifiers_of(keys) if keys.dtype.is_float() else keys.cast(pl.String)
 
 
 def _downwards(star: Star) -> list[str]:
