@@ -117,7 +117,7 @@ def _lay_columns(document: dict[str, Any], flags: Flags, folder: Path) -> None:
 
 
 def _lay_hierarchy(document: dict[str, Any], column: str, file: str) -> None:
-    from shoal.policy.policy import NAMED_KINDS
+    from shoal.table.schema import NAMED_KINDS
 
     quasi = list(document.get("columns", {}).get("quasi", []))
     for position, entry in enumerate(quasi):

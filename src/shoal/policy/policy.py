@@ -18,14 +18,13 @@ from shoal.mining.rules import Rule
 from shoal.models import Model
 from shoal.policy.numbers import Number, as_number
 from shoal.table.hierarchy import Hierarchy
-from shoal.table.schema import KINDS, Ordered, Quasi, Schema
+from shoal.table.schema import KINDS, NAMED_KINDS, Ordered, Quasi, Schema
 
 if TYPE_CHECKING:
     import polars as pl
 
 DEFAULT_METHOD = "balance-tree"
 DEFAULT_MASK = "range"
-NAMED_KINDS = tuple(kind for kind in KINDS if kind != Quasi.kind)
 
 
 class Choices(BaseModel):

@@ -49,6 +49,8 @@ class Assessment:
     seconds: float
     notes: tuple[str, ...] = ()
     """What was left out of the count, in plain sentences."""
+    ane: float | None = None
+    """What is lost: 0 for a table as it is; None for a published one, since only the original could tell."""
 
     def __getattr__(self, name: str) -> Any:
         """The risk measures are attributes of the assessment too: `assessment.max_gidr`."""
@@ -68,7 +70,7 @@ class Assessment:
 
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract."""
-        answer = {**asdict(self.risk), "seconds": self.seconds, "verdict": self.verdict.to_dict()}
+        answer = {**asdict(self.risk), "ane": self.ane, "seconds": self.seconds, "verdict": self.verdict.to_dict()}
         return {**answer, "notes": list(self.notes)} if self.notes else answer
 
 
