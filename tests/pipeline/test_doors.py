@@ -46,6 +46,16 @@ def test_an_assessment_has_every_key_of_a_release() -> None:
     assert before.to_dict().keys() <= release.to_dict().keys()
 
 
+def test_masked_quasi_identifiers_are_texts_in_every_kind_of_frame() -> None:
+    frame, models = clinics(), [shoal.GBalance(g=0.5), shoal.HAffiliation(h=0.5)]
+    in_polars, in_pandas, in_pyarrow = (
+        shoal.protect(given, SCHEMA, models).data for given in (frame, frame.to_pandas(), frame.to_arrow())
+    )
+    assert in_polars["age"].str.contains("-").all()
+    assert {str(in_pyarrow.schema.field(name).type) for name in ("age", "gender", "zip")} == {"large_string"}
+    assert in_pandas.groupby(["age", "gender", "zip"], observed=False).size().tolist() == [10, 5, 4]
+
+
 def test_a_seed_of_numpy_is_a_seed() -> None:
     release = shoal.protect(clinics(), SCHEMA, [shoal.PersonKAnonymity(k=2)], seed=np.int64(7))  # type: ignore[arg-type]
     assert release.seed == 7

@@ -117,8 +117,10 @@ class Release:
 
     @cached_property
     def data(self) -> Any:
-        """The published table, as the kind of frame that was given."""
-        return like_the_given(self.published.frame, self.table.kind_of_frame)
+        """The published table, as the kind of frame that was given; masked quasi-identifiers are plain texts."""
+        frame = self.published.frame
+        coded = [name for name in self.schema.quasi_names if frame.schema.get(name) in (pl.Categorical,)]
+        return like_the_given(frame.with_columns(pl.col(coded).cast(pl.String)), self.table.kind_of_frame)
 
     @cached_property
     def groups(self) -> Any:
