@@ -176,3 +176,11 @@ def test_an_unexpected_error_tells_no_values_but_how_to_see_them(shoal: Shoal, m
 
 def test_a_mistyped_command_gets_a_hint(shoal: Shoal) -> None:
     refused(shoal("protct", "clinics.csv"), "Did you mean 'protect'?")
+
+
+def test_columns_that_a_space_parts_from_their_flag_are_told_from_files(shoal: Shoal) -> None:
+    run = shoal(
+        "assess", "clinics.csv", "--person", "name", "--quasi", "age", "gender", "zip", "--sensitive", "disease"
+    )
+    refused(run, "no file 'gender'", "separated by commas")
+    assert "commas" not in shoal("assess", "clinics.csv", "clinic.csv", *COLUMNS).err

@@ -85,7 +85,7 @@ def test_parts_are_found_without_importing_them_first() -> None:
 
 def test_the_version_is_told_also_where_shoal_is_not_installed() -> None:
     hidden = (
-        "import importlib.metadata as m\ndef absent(name):\n    raise m.PackageNotFoundError(name)\nm.version = absent\n"
+        "import importlib.metadata as m\ndef absent(name):\n    raise m.PackageNotFoundError\nm.version = absent\n"
         "import shoal; print(shoal.__version__)\n"
         "from shoal.cli.main import cli; cli(['--version'], prog_name='shoal')"
     )

@@ -54,6 +54,7 @@ def chosen_policy(flags: Flags, *, default_file: Path | None = None) -> tuple[Po
     """The policy of the file with the flags laid over it, and the folder from which its files are named."""
     from shoal.policy import Policy
 
+    _refuse_columns_as_files(flags)
     given = flags.get("policy_file")
     file = Path(given) if given is not None else default_file
     document: dict[str, Any] = Policy.load(file).to_document() if file is not None else {}
@@ -67,6 +68,16 @@ def chosen_policy(flags: Flags, *, default_file: Path | None = None) -> tuple[Po
             "'shoal profile FILE' writes one to start from."
         )
     return Policy.from_document(document), folder
+
+
+def _refuse_columns_as_files(flags: Flags) -> None:
+    """Refuse columns that a space parts from their flag, so that they stand among the files."""
+    files = flags.get("files", ())
+    absent = [file for file in files if not {".", "/", "\\"} & set(file) and not Path(file).exists()]
+    if absent and len(files) > 1 and any(flags.get(flag) for flag in COLUMN_FLAGS):
+        raise click.UsageError(
+            f"There is no file '{absent[0]}'. Columns are separated by commas, without spaces: --quasi age,gender,zip"
+        )
 
 
 def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:

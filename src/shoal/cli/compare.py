@@ -37,8 +37,8 @@ def _listed(ctx: click.Context, param: click.Parameter, given: str) -> tuple[str
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--methods", default="balance-tree,mondrian", show_default=True, callback=_listed, metavar="M,M",
               help="Methods, with options behind a colon: balance-tree:cut=median.")  # fmt: skip
-@click.option("--at", metavar="RISK=BOUND,BOUND", help="Compare at the same risk: max_gidr=0.10,0.05. Without it, under "
-              "the same models.")  # fmt: skip
+@click.option("--at", metavar="RISK=BOUND,BOUND", help="Compare at the same risk: max_gidr=0.10,0.05. Without it, "
+              "under the same models.")  # fmt: skip
 @click.option("--models", "by", default="k,person-k,g-balance,record-risk", show_default=True, callback=_listed,
               metavar="M,M", help="For --at: the models whose threshold is turned until the bound is met.")  # fmt: skip
 @click.option("--minimise", default="ane", show_default=True, metavar="LOSS", help="The loss that is compared.")
@@ -74,8 +74,8 @@ def compare(
     policy, home = chosen_policy({**flags, "files": files})
     if not levels and not policy.models:
         raise PolicyError(
-            "No model is asked for, so there is nothing to compare methods under. Name models in the policy or by flags, "
-            "such as --record-risk 0.1; or a bound on a risk, such as --at max_gidr=0.10."
+            "No model is asked for, so there is nothing to compare methods under. Name models in the policy or by "
+            "flags, such as --record-risk 0.1; or a bound on a risk, such as --at max_gidr=0.10."
         )
     reading = read_table(files, policy, home, flags)
     say.say_notes(reading.notes)

@@ -36,7 +36,8 @@ def starter_policy(profile: Profile, *, table_name: str) -> str:
     ]
     if profile.h_affiliation is not None:
         lines += [
-            "# No sensitive value may belong to more than this share of the persons of any group. Lower is safer, and loses more.",
+            "# No sensitive value may belong to more than this share of the persons of any group. Lower is safer, and "
+            "loses more.",
             f"h-affiliation = {value_text(exact_decimal(profile.h_affiliation))}",
         ]
     lines += [

@@ -204,7 +204,8 @@ class Schema:
         if without:
             problems.append(
                 f"{len(without)} of {len(columns)} columns have no role: {', '.join(without)}. "
-                "Give each a role: person, quasi, sensitive, time, kept or dropped (on the command line --keep and --drop)."
+                "Give each a role: person, quasi, sensitive, time, kept or dropped (on the command line --keep and "
+                "--drop)."
             )
         if problems:
             if absent:

@@ -101,20 +101,22 @@ def compare(
         The bounds, as "max_gidr=0.10,0.05" or {"max_gidr": 0.10}: each row says what is lost when the risk stays
         within one of them. Without bounds a row says what its method loses under the models as they are.
     by
-        With bounds, the models whose threshold is turned until a bound is just met, by the name of the model or of its flag.
+        With bounds, the models whose threshold is turned until a bound is just met, by the name of the model or of its
+        flag.
     minimise
         The loss that is compared, as in `tune`.
     knowledge
         As in `protect`.
     """
+    pipeline.check_asked(schema, models)
     minimise = checked_loss(minimise)
     targets = parse_levels(at) if isinstance(at, str) else list(parse_targets(at)) if at else []
     named = [_method(method) for method in methods]
     dials = [dial_named(name) for name in by]
     if not named or not (dials if targets else models):
         raise ParameterError(
-            "A comparison needs at least one method and one model; or a bound on a risk, such as max_gidr=0.10, to which "
-            "models are turned."
+            "A comparison needs at least one method and one model; or a bound on a risk, such as max_gidr=0.10, to "
+            "which models are turned."
         )
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = face(table, models, knowledge, is_linked=True)
