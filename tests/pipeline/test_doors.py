@@ -56,6 +56,16 @@ def test_masked_quasi_identifiers_are_texts_in_every_kind_of_frame() -> None:
     assert in_pandas.groupby(["age", "gender", "zip"], observed=False).size().tolist() == [10, 5, 4]
 
 
+def test_what_anatomize_publishes_is_verified_as_it_comes() -> None:
+    models = [shoal.PersonKAnonymity(k=2)]
+    release = shoal.protect(clinics().to_pandas(), SCHEMA, models, mask="anatomize")
+    assert list(release.tables) == ["disease"]
+    assert list(release.tables["disease"].columns) == ["group", "disease", "persons", "records"]
+    assert type(release.tables["disease"]) is type(release.data)
+    assert shoal.verify(release.data, SCHEMA, models, tables=release.tables).holds
+    assert shoal.protect(clinics(), SCHEMA, models).tables == {}
+
+
 def test_a_seed_of_numpy_is_a_seed() -> None:
     release = shoal.protect(clinics(), SCHEMA, [shoal.PersonKAnonymity(k=2)], seed=np.int64(7))  # type: ignore[arg-type]
     assert release.seed == 7

@@ -123,6 +123,12 @@ class Release:
         return like_the_given(frame.with_columns(pl.col(coded).cast(pl.String)), self.table.kind_of_frame)
 
     @cached_property
+    def tables(self) -> dict[str, Any]:
+        """The sensitive tables that are published beside `data`, by attribute, of an anatomized release; else empty."""
+        tables = self.published.tables.items()
+        return {name: like_the_given(table, self.table.kind_of_frame) for name, table in tables}
+
+    @cached_property
     def groups(self) -> Any:
         """The group of each published record, in the order of `data`; stays with the steward."""
         frame = pl.DataFrame({"group": self.published.group_of_record})
