@@ -348,18 +348,24 @@ class Policy:
     ledger: LedgerChoices | None = None
 
     @classmethod
-    def load(cls, path: str | Path) -> Policy:
-        """Read a policy file; all its faults are in one PolicyError."""
+    def load(cls, path: str | Path, *, known: Mapping[str, Iterable[str]] | None = None) -> Policy:
+        """Read a policy file; all its faults are in one PolicyError. `known` names the methods and masks there are."""
         from shoal.policy.load import policy_from_document, read_document
 
-        return policy_from_document(read_document(path), name=f"'{Path(path).name}'")
+        return policy_from_document(read_document(path), name=f"'{Path(path).name}'", known=known)
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any], *, name: str = "The policy") -> Policy:
+    def from_document(
+        cls,
+        document: Mapping[str, Any],
+        *,
+        name: str = "The policy",
+        known: Mapping[str, Iterable[str]] | None = None,
+    ) -> Policy:
         """Make a policy from what a TOML file holds, as nested dicts; all faults are in one PolicyError."""
         from shoal.policy.load import policy_from_document
 
-        return policy_from_document(document, name=name)
+        return policy_from_document(document, name=name, known=known)
 
     @classmethod
     def of(
