@@ -114,6 +114,18 @@ def test_dates_are_cut_at_years_months_or_days(days: int, label: str) -> None:
     assert not any("1960-01-01" in each for each in labels)
 
 
+@pytest.mark.parametrize(("usual", "other"), [(dt.date.min, dt.date.max), (dt.date.max, dt.date.min)])
+@pytest.mark.parametrize("others", [0, 20, 300])
+def test_dates_at_the_first_and_the_last_day_are_classed(usual: dt.date, other: dt.date, others: int) -> None:
+    table = table_of([usual] * 2000 + [other] * others, Date("q"))
+    classes = classes_of(table.quasi["q"], table)
+    if others:
+        assert classes is not None
+        assert sorted(classes.counts().tolist()) == [others, 2000]
+    else:
+        assert classes is None
+
+
 def test_ordered_categories_keep_their_order() -> None:
     stages = ("none", "low", "mid", "high")
     values = ["none"] * 40 + ["low"] * 3 + ["mid"] * 30 + ["high"] * 20
@@ -134,6 +146,27 @@ def test_one_category_too_many_leaves_a_place_for_the_rest() -> None:
     more = as_many + ["one more"] * FEWEST_PERSONS
     found = persons_of_classes(table_of(more, Nominal("q")))
     assert list(found) == [*(f"{at:02}" for at in range(MOST_CATEGORIES - 1)), "all others (2)"]
+
+
+def test_just_enough_persons_are_enough() -> None:
+    rare = [f"rare {at}" for at in range(FEWEST_PERSONS)]
+    assert list(persons_of_classes(table_of(["a"] * 50 + ["b"] * FEWEST_PERSONS + rare, Nominal("q")))) == [
+        "a", "b", f"all others ({FEWEST_PERSONS})",
+    ]  # fmt: skip
+    numbers: list[int | None] = [*range(FEWEST_PERSONS), *[None] * FEWEST_PERSONS]
+    assert {name: len(persons) for name, persons in persons_of_classes(table_of(numbers, Number("q"))).items()} == {
+        "all": FEWEST_PERSONS, "missing": FEWEST_PERSONS,
+    }  # fmt: skip
+
+
+def test_persons_of_a_class_are_counted_and_not_their_records() -> None:
+    """Nineteen records, of ten persons, and then of nine."""
+    values = ["a"] * 40 + ["b"] * 19
+    persons = [*range(40), *[100 + at // 2 for at in range(18)], 0]
+    assert "b" in persons_of_classes(table_of(values, Nominal("q"), persons=persons))
+    persons[-1] = 100
+    of_nine = table_of(values, Nominal("q"), persons=persons)
+    assert classes_of(of_nine.quasi["q"], of_nine) is None
 
 
 def test_a_rest_that_is_too_small_takes_another_along() -> None:

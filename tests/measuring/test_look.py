@@ -282,3 +282,43 @@ def test_h_affiliation_of_each_kind_of_release_is_the_same() -> None:
     by_range = published("range", models, method="balance-tree")
     risk, _ = look_at_release(by_range.frame, ALONE, models)
     assert risk.h_affiliation <= 0.34
+
+
+@pytest.fixture(scope="module")
+def facing_rules() -> shoal.Release:
+    """A release in ranges that holds against whoever knows that nobody under 40 has an ulcer."""
+    frame = pl.DataFrame({"age": list(range(20, 60)), "s": ["flu", "gout"] * 10 + ["flu", "gout", "ulcer", "flu"] * 5})
+    return shoal.protect(frame, ALONE, [shoal.MatchingDiversity(l=2)], method="buckets", mask="range", seed=1)
+
+
+def test_rules_are_not_applied_to_ranges_but_to_what_the_steward_keeps(facing_rules: shoal.Release) -> None:
+    frame, excluded = facing_rules.published.frame, facing_rules.published.excluded
+    assert excluded is not None
+    _, verdict = look_at_release(frame, ALONE, facing_rules.models, excluded=excluded)
+    assert (from_where(verdict), verdict.holds, verdict.problems) == ([STEWARD], True, ())
+    _, verdict = look_at_release(frame, ALONE, facing_rules.models)
+    assert (from_where(verdict), verdict.holds) == ([NOT_SHOWN], False)
+    assert verdict.problems[-1].startswith(
+        "matching-diversity could not be checked: the published quasi-identifiers may not be the real ones."
+    )
+
+
+def test_what_is_excluded_matters_only_to_models_that_reckon_with_rules(facing_rules: shoal.Release) -> None:
+    frame, excluded = facing_rules.published.frame, facing_rules.published.excluded
+    both = [*facing_rules.models, PersonKAnonymity(k=2)]
+    _, verdict = look_at_release(frame, ALONE, both, excluded=excluded)
+    assert (from_where(verdict), verdict.holds) == ([STEWARD, PUBLISHED_TABLE], True)
+    of_others = pl.DataFrame({"nothing": [1]})
+    assert look_at_release(frame, ALONE, [PersonKAnonymity(k=2)], excluded=of_others)[1].holds
+    _, verdict = look_at_release(frame, ALONE, both, excluded=of_others)
+    assert not verdict.holds
+    assert len(verdict.problems) == 2  # what the steward keeps does not fit, and so the model could not be checked
+
+
+def test_an_attack_takes_what_the_steward_keeps_where_no_rules_are_given(facing_rules: shoal.Release) -> None:
+    frame, excluded = facing_rules.published.frame, facing_rules.published.excluded
+    counts = counts_facing(frame, ALONE, None, tables={}, excluded=excluded)
+    assert len(counts) == facing_rules.published.frame.select("age").n_unique()
+    (model,) = facing_rules.models
+    with pytest.raises(SchemaError, match="Rules are applied to exact quasi-identifiers"):
+        counts_facing(frame, ALONE, model.rules, tables={}, excluded=excluded)

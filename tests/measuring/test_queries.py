@@ -412,3 +412,10 @@ def test_a_range_without_a_value_of_the_table_takes_the_nearest() -> None:
     ]  # fmt: skip
     nearest, _ = _codes_between(units, np.array([5]), np.array([5]))
     assert nearest.tolist() == [0]  # of two equally near the lower
+
+
+def test_an_answer_of_just_one_percent_is_not_below_it() -> None:
+    error = query_error(np.array([1, 1, 2, 100]), np.array([2.0, 1.0, 2.0, 100.0]), 100)
+    assert (error.n_below_1_percent, error.n_at_least_1_percent) == (0, 4)
+    error = query_error(np.array([1, 1, 2, 100]), np.array([2.0, 1.0, 2.0, 100.0]), 101)
+    assert (error.n_below_1_percent, error.below_1_percent, error.n_at_least_1_percent) == (2, 0.5, 2)

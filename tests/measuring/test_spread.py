@@ -156,3 +156,8 @@ def test_it_holds_numbers_only() -> None:
         return [leaf for each in value for leaf in leaves(each)] if isinstance(value, list | tuple) else [value]
 
     assert all(leaf is None or isinstance(leaf, int | float | np.number) for leaf in leaves(told))
+
+
+def test_classes_of_sizes_and_risks_have_round_ends() -> None:
+    assert SIZES == (1, 2, 3, 5, 10, 20, 50, 100)
+    assert UP_TO == (0.01, 0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5, 1.0)

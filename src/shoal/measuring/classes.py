@@ -32,6 +32,7 @@ FINEST_TABLE = 1 << 20
 LOOKED_AT = 200_000
 """Values that are looked at to choose the ends of classes."""
 EPOCH = dt.date(1970, 1, 1).toordinal()
+LAST_DAY = dt.date.max.toordinal()
 
 
 @dataclass(frozen=True)
@@ -279,4 +280,5 @@ def _month(day: int) -> int:
 
 
 def _dates(days: IntArray) -> list[str]:
-    return [dt.date.fromordinal(int(day) + EPOCH).isoformat() for day in days]
+    """Days as texts; those before the first and after the last that there is are ends of classes without any date."""
+    return [dt.date.fromordinal(min(max(int(day) + EPOCH, 1), LAST_DAY)).isoformat() for day in days]
