@@ -65,6 +65,9 @@ _HOME = {
 }  # fmt: skip
 """Where each public name lives; it is imported when it is first used, so that `shoal --help` stays quick."""
 
+_PARTS = ("applying", "relating", "spark", "streaming")
+"""Parts with a door of their own, such as `shoal.spark.protect`; imported when they are first used too."""
+
 __all__ = [
     "AlphaKAnonymity",
     "BetaLikeness",
@@ -117,6 +120,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return import_module(f"shoal.{name}")
+    if name == "__version__":
+        return _version()
     if name not in _HOME:
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")
     return getattr(import_module(_HOME[name]), name)
@@ -124,3 +131,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def _version() -> str:
+    """The version that is installed; a checkout that is not installed has none."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("shoal")
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -76,7 +76,7 @@ def assess(
     table, models = face(table, models, knowledge, is_linked=True)
     known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
     risk, verdict = look_at_table(table.frame, schema, models, known=known)
-    return Assessment(risk, verdict, time.perf_counter() - started, table.notes)
+    return Assessment(risk, verdict, time.perf_counter() - started, table.notes, ane=0.0)  # nothing is masked yet
 
 
 def protect(
@@ -593,9 +593,9 @@ def checked_seed(seed: object) -> int:
     """The seed that was given, or 128 random bits where none was."""
     if seed is None:
         return secrets.randbits(128)
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**128:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**128:
         raise ParameterError("seed must be a whole number from 0 to 2^128 - 1.")
-    return seed
+    return int(seed)
 
 
 def nearly_identifies(name: str, share: float) -> str:

@@ -40,8 +40,13 @@ def test_with_the_original_all_attacks_are_tried_or_say_why(shoal: Shoal, out: s
 
 def test_the_gate_exits_with_3_where_an_attack_succeeds_more_often(shoal: Shoal, out: str) -> None:
     asked = ("attack", out, "--original", "clinics.csv", "--attacks", "linkage")
-    assert shoal(*asked, "--fail-above", "0.1").code == 3
-    assert shoal(*asked, "--fail-above", "1").code == 0
+    failed = shoal(*asked, "--fail-above", "0.1")
+    assert failed.code == 3
+    assert "above 0.1" in failed.err
+    assert "linkage, one record, record" in failed.err
+    assert "linkage, one record, record" in shoal(*asked, "--fail-above", "0.1", "--json").json["above"]
+    passed = shoal(*asked, "--fail-above", "1", "--json")
+    assert (passed.code, passed.json["above"], passed.err) == (0, [], "")
     skewed = ("attack", out, "--attacks", "skewness")
     success = shoal(*skewed, "--json").json["attacks"][0]
     between = str(round(success["success"] - success["blind"] / 2, 3))

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.conftest import COLUMNS, MODELS, Answer, Shoal
+from tests.cli.conftest import COLUMNS, MODELS, POLICY, Answer, Shoal
 
 HEADER = "name,age,gender,zip,disease\n"
 RECORD = "Quixote,41,Male,20375,Asthma\n"
@@ -176,3 +176,23 @@ def test_an_unexpected_error_tells_no_values_but_how_to_see_them(shoal: Shoal, m
 
 def test_a_mistyped_command_gets_a_hint(shoal: Shoal) -> None:
     refused(shoal("protct", "clinics.csv"), "Did you mean 'protect'?")
+
+
+def test_columns_that_a_space_parts_from_their_flag_are_told_from_files(shoal: Shoal) -> None:
+    run = shoal(
+        "assess", "clinics.csv", "--person", "name", "--quasi", "age", "gender", "zip", "--sensitive", "disease"
+    )
+    refused(run, "no file 'gender'", "separated by commas")
+    assert "commas" not in shoal("assess", "clinics.csv", "clinic.csv", *COLUMNS).err
+
+
+def test_a_method_and_a_mask_that_there_are_not_stand_among_the_faults_of_a_policy(shoal: Shoal) -> None:
+    faulty = POLICY.replace("g-balance = 0.5", "g-balance = 1.5").replace("balance-tree", "mondrain")
+    Path("faulty.toml").write_text(faulty + '\n[mask]\nname = "rnge"\n', encoding="utf-8")
+    run = shoal("protect", "clinics.csv", "--policy", "faulty.toml", "-o", "out")
+    refused(run, "3 faults", "models.g-balance: g must lie", "method.name: there is no method 'mondrain'",
+            "Did you mean 'mondrian'?", "mask.name: there is no mask 'rnge'")  # fmt: skip
+    Path("mended.toml").write_text(POLICY.replace("balance-tree", "mondrain"), encoding="utf-8")
+    assert shoal("assess", "clinics.csv", "--policy", "mended.toml").code == 0, "it asks for no method"
+    replaced = shoal("protect", "clinics.csv", "--policy", "mended.toml", "--method", "mondrian", "-o", "out")
+    assert replaced.code == 0, replaced.err

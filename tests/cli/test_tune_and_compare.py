@@ -17,6 +17,11 @@ def test_tune_writes_a_policy_that_protect_takes(shoal: Shoal) -> None:
     answer = shoal(*TUNE, "-o", "tuned", "--json").json
     assert answer["targets"] == {"max_gidr": 0.5}
     assert answer["chosen"]["meets"]
+    assert answer["frontier"] == [
+        {key: value for key, value in point.items() if key != "on_frontier"}
+        for point in sorted(answer["points"], key=lambda point: point["max_gidr"])
+        if point["on_frontier"]
+    ]
     assert answer["release"]["verdict"]["holds"]
     assert {path.name for path in Path("tuned").iterdir()} == {"policy.toml", "frontier.svg", "frontier.json"}
     assert [model.name for model in Policy.load("tuned/policy.toml").models] == ["record-risk"]
@@ -60,3 +65,24 @@ def test_compare_gives_a_row_for_each_method_model_and_bound(shoal: Shoal) -> No
     shown = shoal(*asked)
     assert shown.code == 0
     assert "max_gidr 0.6" in shown.out
+
+
+def test_compare_needs_no_more_than_a_policy_and_methods(shoal: Shoal) -> None:
+    asked = ("compare", "clinics.csv", "--policy", "policy.toml", "--methods", "balance-tree:cut=median,mondrian")
+    answer = shoal(*asked, "--json").json
+    assert [row["method"] for row in answer["rows"]] == ["balance-tree:cut=median", "mondrian"]
+    assert answer["rows"][0]["groups"] == 3  # the paper's groups
+    assert all(row["g_balance"] >= 0.5 and row["h_affiliation"] <= 0.5 for row in answer["rows"])
+    shown = shoal(*asked)
+    assert shown.code == 0
+    assert "mondrian" in shown.out
+    assert "max_gidr" in shown.out
+
+
+def test_compare_by_flags_alone(shoal: Shoal) -> None:
+    nothing = shoal("compare", "clinics.csv", *COLUMNS)
+    assert nothing.code == 2
+    assert "--record-risk 0.1" in nothing.err
+    assert shoal("compare", "clinics.csv", *COLUMNS, "--record-risk", "0.01").code == 3
+    rows = shoal("compare", "clinics.csv", *COLUMNS, "--record-risk", "0.5", "--json").json["rows"]
+    assert all(row["max_gidr"] <= 0.5 for row in rows)

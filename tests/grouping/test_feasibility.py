@@ -66,7 +66,7 @@ def test_the_message_names_what_is_reached_and_the_advice_can_be_met(small: Smal
     assert f"{table.n_records:,} records of {table.n_persons:,} persons" in message
     assume(reached > 0)
     assert f"reach {reached:.4g}." in message
-    advice = re.search(r"Ask for at (most|least) ([\d.]+), or", message)
+    advice = re.search(r"Ask for at (most|least) ([\d.]*\d)(?:, or|\.$)", message)
     assert advice is not None
     assert advice[1] == ("most" if model.higher_is_safer else "least")
     value: Any = Fraction(advice[2])

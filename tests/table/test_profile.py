@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
@@ -14,9 +15,12 @@ from hypothesis import strategies as st
 from shoal.demo.clinics import clinics, franklin_center, lexington_clinic
 from shoal.demo.patients import made_up_patients
 from shoal.errors import InputError
+from shoal.models import HAffiliation, RecordRisk
+from shoal.pipeline import protect
 from shoal.policy import Policy
 from shoal.policy.starter import starter_policy
 from shoal.table.profile import profile, words_of
+from shoal.table.schema import Schema
 from shoal.table.table import Table
 
 
@@ -82,9 +86,26 @@ def test_limits_are_ones_that_the_whole_table_meets() -> None:
     frame = pl.DataFrame({"patient": ["a"] * 7 + ["b", "c"], "age": range(9), "disease": ["flu"] * 8 + ["gout"]})
     seen = profile(frame)
     assert seen.record_risk == Fraction(78, 100)  # 7 of 9, rounded up
-    assert seen.h_affiliation == Fraction(67, 100)  # 2 of 3, rounded up
+    assert seen.h_affiliation == Fraction(75, 100)  # 2 of 3, and a quarter of the rest
     assert profile(frame.drop("disease")).h_affiliation is None
     assert profile(made_up_patients(300)).record_risk == Fraction(1, 5)
+
+
+def test_the_first_release_of_a_starter_policy_has_many_groups() -> None:
+    """Where more than half of all persons have the commonest value, as with several visits a person."""
+    drawn = random.Random(1)
+    visits = [
+        (person, drawn.randint(20, 90), drawn.choice(["flu", "asthma", "ulcer", "reflux", "gastritis"]))
+        for person in range(300)
+        for _ in range(drawn.randint(2, 6))
+    ]
+    frame = pl.DataFrame(visits, schema=["patient", "age", "disease"], orient="row")
+    seen = profile(frame)
+    assert seen.h_affiliation is not None
+    assert seen.h_affiliation > Fraction(1, 2)
+    schema = Schema(person="patient", quasi=["age"], sensitive=["disease"])
+    models = [RecordRisk(rho=seen.record_risk), HAffiliation(h=seen.h_affiliation)]
+    assert protect(frame, schema, models, measure_input=False).risk.groups >= 10
 
 
 def test_no_records_are_refused() -> None:

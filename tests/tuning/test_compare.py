@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import shoal
-from shoal.errors import ParameterError
+from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.tuning import Comparison, compare
 from shoal.tuning.comparison import parse_levels
 from tests.tuning.test_tune import SCHEMA, visits
@@ -23,6 +23,7 @@ def test_every_row_stays_within_its_bound(compared: Comparison) -> None:
     assert len(compared.rows) == 3 * 4 * 2
     for row in compared.rows:
         assert row.point is not None, (row.method, row.model)
+        assert row.target is not None
         assert row.point.risk.max_gidr <= float(row.target.limit)
 
 
@@ -65,3 +66,36 @@ def test_bounds_that_cannot_be_read_are_refused(wrong: str) -> None:
 def test_methods_that_do_not_exist_are_refused(wrong: str) -> None:
     with pytest.raises(ParameterError):
         compare(visits(), SCHEMA, methods=[wrong], at=AT)
+
+
+def test_without_a_bound_methods_stand_side_by_side_under_the_same_models() -> None:
+    models = [shoal.PersonKAnonymity(k=4), shoal.RecordRisk(rho=0.3)]
+    found = compare(visits(200), SCHEMA, models, methods=["balance-tree:cut=median", "mondrian"])
+    for row, options in zip(found.rows, [{"cut": "median"}, {"method": "mondrian"}], strict=True):
+        release = shoal.protect(visits(200), SCHEMA, models, measure_input=False, **options)  # type: ignore[arg-type]
+        assert row.point is not None
+        assert (row.model, row.target) == (None, None)
+        assert (row.point.loss, row.point.risk) == (release.utility.ane, release.risk)
+    rows = found.to_dict()["rows"]
+    assert [row["method"] for row in rows] == ["balance-tree:cut=median", "mondrian"]  # type: ignore[attr-defined]
+    assert all(row["met"] and row["models"] == {"person-k-anonymity": 4, "record-risk": 0.3} for row in rows)  # type: ignore[attr-defined]
+
+
+def test_without_a_bound_models_that_no_method_can_meet_are_refused() -> None:
+    with pytest.raises(CannotSatisfyError, match="person-k-anonymity 41"):
+        compare(visits(40), SCHEMA, [shoal.PersonKAnonymity(k=41)])
+    with pytest.raises(ParameterError, match="one model"):
+        compare(visits(40), SCHEMA)
+
+
+def test_bounds_are_taken_as_they_are_written() -> None:
+    by_text, by_name, by_target = (
+        compare(visits(60), SCHEMA, methods=["mondrian"], by=["person-k"], at=at)
+        for at in ("max_gidr=0.5", {"max_gidr": 0.5}, parse_levels("max_gidr=0.5"))
+    )
+    assert by_text.rows[0].target == by_name.rows[0].target == by_target.rows[0].target
+    assert by_text.rows[0].point is not None
+    assert by_name.rows[0].point is not None
+    assert by_text.rows[0].point.loss == by_name.rows[0].point.loss
+    with pytest.raises(ParameterError, match="a risk and its bound"):
+        compare(visits(60), SCHEMA, at=["max_gidr"])  # type: ignore[list-item]

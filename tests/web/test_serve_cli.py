@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import stat
@@ -195,3 +196,16 @@ def test_a_folder_with_other_things_is_refused_as_project(tmp_path: Path) -> Non
     (tmp_path / "mine" / "letter.txt").write_text("x")
     assert "is not empty and holds no project" in refused("--project", "mine", folder=tmp_path)
     assert (tmp_path / "mine" / "letter.txt").read_text() == "x"
+
+
+def test_the_address_as_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command("--no-browser", "--json"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tmp_path,
+        env={**environment(), "TMPDIR": str(tmp_path)},
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        rest = process.stdout.read()
+    assert rest == ""
+    assert told["url"].startswith(f"http://127.0.0.1:{told['port']}/?token=")

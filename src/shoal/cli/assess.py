@@ -44,8 +44,7 @@ def assess(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
         assessment = pipeline.assess(
             reading.frame, schema, policy.models, knowledge=policy.knowledge, line_of=reading.line_of_record
         )
-    # nothing is masked yet, so nothing is lost
-    answer: dict[str, Any] = {**assessment.to_dict(), "ane": 0.0, "seconds": time.perf_counter() - started}
+    answer: dict[str, Any] = {**assessment.to_dict(), "seconds": time.perf_counter() - started}
     if as_json:
         output.say_json(answer)
         return

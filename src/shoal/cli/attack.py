@@ -216,6 +216,7 @@ def attack(
         if not known and suite is None:
             raise
         output.say_notes([str(refusal)])
+    above = [] if fail_above is None else _above(fail_above, gate, results, known, suite)
     if as_json:
         answer: dict[str, Any] = {"elimination": [asdict(result) for result in results]}
         if rules is not None:
@@ -223,6 +224,8 @@ def attack(
             answer["rules"] = len(rules)
         if suite is not None:
             answer |= suite.to_dict()
+        if fail_above is not None:
+            answer["above"] = above
         output.say_json({**answer, "seconds": time.perf_counter() - clock})
     else:
         if results:
@@ -233,6 +236,7 @@ def attack(
             _show_suite(suite)
     if into_report and suite is not None:
         _put_into_report(Path(release), suite)
+<<<<<<< HEAD
     if fail_above is None:
         return
     share = max([*(result.share for result in results), *(result.share for result in known)], default=0.0)
@@ -255,6 +259,22 @@ def _untold(results: list[EliminationResult], absent: set[str]) -> list[str]:
     if absent:
         told.append(f"--fail-above: asked for, and not tried: {', '.join(sorted(absent))}.")
     return told
+=======
+    if above:
+        output.say_notes([f"{len(above):,} results are above {fail_above:g}, so the exit code is {ABOVE}: "
+                          f"{'; '.join(above)}."])  # fmt: skip
+        ctx.exit(ABOVE)
+
+
+def _above(
+    limit: float, gate: str, results: list[EliminationResult], known: list[BackgroundResult], suite: SuiteResult | None
+) -> list[str]:
+    """The results that are above a limit, by name: of elimination the one with most values excluded."""
+    excluded = [f"elimination, {result.e} excluded" for result in results[-1:] if result.share > limit]
+    matched = [f"background, {result.column}" for result in known if result.share > limit]
+    tried = [] if suite is None else [result.name for result in suite.above(limit, by=gate)]
+    return [*excluded, *matched, *tried]
+>>>>>>> main
 
 
 def _asked_for(names: str | None) -> set[str]:

@@ -54,19 +54,42 @@ def chosen_policy(flags: Flags, *, default_file: Path | None = None) -> tuple[Po
     """The policy of the file with the flags laid over it, and the folder from which its files are named."""
     from shoal.policy import Policy
 
+    _refuse_columns_as_files(flags)
     given = flags.get("policy_file")
     file = Path(given) if given is not None else default_file
-    document: dict[str, Any] = Policy.load(file).to_document() if file is not None else {}
+    known = _known_ways(flags)
+    read = {table: names for table, names in known.items() if flags.get(table) is None}
+    document: dict[str, Any] = Policy.load(file, known=read).to_document() if file is not None else {}
     folder = file.parent if file is not None else Path()
     lay_over(document, flags, folder)
     if file is not None:
-        return Policy.from_document(document, name=f"'{file.name}' with the flags"), folder
+        return Policy.from_document(document, name=f"'{file.name}' with the flags", known=known), folder
     if "quasi" not in document.get("columns", {}):
         raise click.UsageError(
             "Name the quasi-identifiers with --quasi (and --person, --sensitive), or a policy file with --policy. "
             "'shoal profile FILE' writes one to start from."
         )
-    return Policy.from_document(document), folder
+    return Policy.from_document(document, known=known), folder
+
+
+def _known_ways(flags: Flags) -> dict[str, Sequence[str]]:
+    """The methods and masks that there are, for commands that use them."""
+    if "method" not in flags:
+        return {}
+    from shoal.grouping import METHODS
+    from shoal.masking import MASKS
+
+    return {"method": tuple(METHODS), "mask": tuple(MASKS)}
+
+
+def _refuse_columns_as_files(flags: Flags) -> None:
+    """Refuse columns that a space parts from their flag, so that they stand among the files."""
+    files = flags.get("files", ())
+    absent = [file for file in files if not {".", "/", "\\"} & set(file) and not Path(file).exists()]
+    if absent and len(files) > 1 and any(flags.get(flag) for flag in COLUMN_FLAGS):
+        raise click.UsageError(
+            f"There is no file '{absent[0]}'. Columns are separated by commas, without spaces: --quasi age,gender,zip"
+        )
 
 
 def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
@@ -117,7 +140,7 @@ def _lay_columns(document: dict[str, Any], flags: Flags, folder: Path) -> None:
 
 
 def _lay_hierarchy(document: dict[str, Any], column: str, file: str) -> None:
-    from shoal.policy.policy import NAMED_KINDS
+    from shoal.table.schema import NAMED_KINDS
 
     quasi = list(document.get("columns", {}).get("quasi", []))
     for position, entry in enumerate(quasi):

@@ -1,4 +1,4 @@
-"""shoal compare: methods side by side at the same risk."""
+"""shoal compare: methods side by side, under the same models or at the same risk."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli import options
+from shoal.errors import PolicyError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,11 +19,13 @@ STOPPED = 130
 
 EPILOG = """\b
 Examples:
+  shoal compare visits.csv --policy visits.policy.toml --methods balance-tree,mondrian,mdav
   shoal compare visits.csv --policy visits.policy.toml --at max_gidr=0.10,0.05
   shoal compare visits.csv --policy visits.policy.toml --methods balance-tree,balance-tree:cut=median,mondrian \\
         --models person-k,g-balance,record-risk --at max_gidr=0.2,0.1,0.05
 
-For every method and model the threshold is turned until the bound is just met: what is lost then can be compared.
+Without --at every method meets the models of the policy, or of the flags, as they are. With --at the threshold of every
+model in --models is turned until the bound is just met: what is lost then can be compared.
 """
 
 
@@ -30,16 +33,18 @@ def _listed(ctx: click.Context, param: click.Parameter, given: str) -> tuple[str
     return tuple(part.strip() for part in given.split(",") if part.strip())
 
 
-@click.command(epilog=EPILOG, short_help="Compare methods at the same risk.")
+@click.command(epilog=EPILOG, short_help="Compare methods: what each loses.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--methods", default="balance-tree,mondrian", show_default=True, callback=_listed, metavar="M,M",
               help="Methods, with options behind a colon: balance-tree:cut=median.")  # fmt: skip
+@click.option("--at", metavar="RISK=BOUND,BOUND", help="Compare at the same risk: max_gidr=0.10,0.05. Without it, "
+              "under the same models.")  # fmt: skip
 @click.option("--models", "by", default="k,person-k,g-balance,record-risk", show_default=True, callback=_listed,
-              metavar="M,M", help="The models whose threshold is turned until the bound is met.")  # fmt: skip
-@click.option("--at", required=True, metavar="RISK=BOUND,BOUND", help="The risk and its bounds: max_gidr=0.10,0.05")
+              metavar="M,M", help="For --at: the models whose threshold is turned until the bound is met.")  # fmt: skip
 @click.option("--minimise", default="ane", show_default=True, metavar="LOSS", help="The loss that is compared.")
 @options.policy
 @options.columns
+@options.models
 @options.source
 @options.common
 @click.pass_context
@@ -49,14 +54,15 @@ def compare(
     files: tuple[str, ...],
     methods: tuple[str, ...],
     by: tuple[str, ...],
-    at: str,
+    at: str | None,
     minimise: str,
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """What methods and models lose at the same risk.
+    """What methods lose under the models of the policy; with --at, what methods and models lose at the same risk.
 
-    Models of the policy other than g-balance, record-risk, entropy-balance and h-affiliation are required as well.
+    With --at, models of the policy other than g-balance, record-risk, entropy-balance and h-affiliation are required as
+    well.
     """
     from shoal import tuning
     from shoal.cli import output as say
@@ -64,8 +70,13 @@ def compare(
     from shoal.tuning.comparison import parse_levels
 
     clock = time.perf_counter()
-    levels = parse_levels(at)
+    levels = [] if at is None else parse_levels(at)
     policy, home = chosen_policy({**flags, "files": files})
+    if not levels and not policy.models:
+        raise PolicyError(
+            "No model is asked for, so there is nothing to compare methods under. Name models in the policy or by "
+            "flags, such as --record-risk 0.1; or a bound on a risk, such as --at max_gidr=0.10."
+        )
     reading = read_table(files, policy, home, flags)
     say.say_notes(reading.notes)
     with say.progress_bar() as progress, say.warnings_as_notes():
@@ -90,11 +101,42 @@ def compare(
 
 
 def show(screen: Console, found: Comparison) -> None:
+    """What each method loses, and how far the comparison came."""
+    if any(row.target is not None for row in found.rows):
+        show_at_bounds(screen, found)
+    else:
+        show_side_by_side(screen, found)
+    if found.stopped:
+        screen.print("The comparison was stopped; rows that were done are shown.")
+
+
+def show_side_by_side(screen: Console, found: Comparison) -> None:
+    """A row for each method under the same models: what is lost, and the risk that is left."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, title="Methods under the same models", title_justify="left")
+    table.add_column("method")
+    for name in (found.minimise, "groups", "max_gidr", "avg_gidr", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in found.rows:
+        if row.point is None:
+            table.add_row(row.method, *["-"] * 5)
+            continue
+        risk = row.point.risk
+        table.add_row(row.method, f"{row.point.loss:.4g}", f"{risk.groups:,}", f"{risk.max_gidr:.4g}",
+                      f"{risk.avg_gidr:.4g}", f"{row.seconds:.3g}")  # fmt: skip
+    screen.print(table)
+    if any(row.point is None for row in found.rows):
+        screen.print("- : the method finds no groups that meet every model.", markup=False)
+
+
+def show_at_bounds(screen: Console, found: Comparison) -> None:
     """A row for each method and model, a column for each bound: what is lost, and at which threshold."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    targets = list(dict.fromkeys(row.target for row in found.rows))
+    targets = list(dict.fromkeys(row.target for row in found.rows if row.target is not None))
     title = f"{found.minimise} lost within each bound on the risk (at the threshold)"
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
     table.add_column("method")
@@ -102,12 +144,10 @@ def show(screen: Console, found: Comparison) -> None:
     for target in targets:
         table.add_column(f"{target.name} {float(target.limit):g}", justify="right", no_wrap=True)
     rows = {(row.method, row.model, row.target): row.point for row in found.rows}
-    for method, model in dict.fromkeys((row.method, row.model) for row in found.rows):
+    for method, model in dict.fromkeys((row.method, row.model or "") for row in found.rows):
         cells = []
         for target in targets:
             point = rows.get((method, model, target))
             cells.append("-" if point is None else f"{point.loss:.4g} ({point.models[-1].asked:.4g})")
         table.add_row(method, model, *cells)
     screen.print(table)
-    if found.stopped:
-        screen.print("The comparison was stopped; rows that were done are shown.")

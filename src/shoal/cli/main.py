@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+import shoal
 from shoal.errors import ShoalError, did_you_mean, without_credentials
 
 COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "ledger", "tune",
@@ -93,6 +94,12 @@ def _place_of(error: Exception) -> str:
     return f" (at {ours[-1].name} in {ours[-1].filename.replace(chr(92), '/').split('/')[-1]})" if ours else ""
 
 
+def _tell_version(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    if given and not ctx.resilient_parsing:
+        click.echo(f"shoal {shoal.__version__}")
+        ctx.exit()
+
+
 EPILOG = """\b
 Examples:
   shoal demo
@@ -107,7 +114,8 @@ is written.
 
 
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="shoal", message="shoal %(version)s")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version,
+              help="Show the version and exit.")  # fmt: skip
 def cli() -> None:
     """Publish person-level data so that nobody in it can be singled out.
 

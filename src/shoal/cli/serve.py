@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
+
+from shoal.cli import options
 
 EPILOG = """\b
 Examples:
@@ -33,6 +37,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--i-know-this-exposes-data", "knows", is_flag=True, help="Let other machines reach the project.")
 @click.option("--password-file", metavar="FILE", help="The file whose first line is the password for --host; "
               "without it the password is asked for.")  # fmt: skip
+@options.common
 def serve(
     files: tuple[str, ...],
     policy: str | None,
@@ -44,6 +49,7 @@ def serve(
     host: str,
     knows: bool,
     password_file: str | None,
+    as_json: bool,
 ) -> None:
     """Open the web app: from a file to a release and a report, in five steps.
 
@@ -69,7 +75,7 @@ def serve(
     if project is None:
         click.echo("The project is removed at the end. Use --project DIR to keep it.", err=True)
     run(
-        announce=_announce,
+        announce=_announce_json if as_json else _announce,
         files=files,
         policy=policy,
         folder=project,
@@ -87,6 +93,12 @@ def _announce(address: str) -> None:
     click.echo(address)
     sys.stdout.flush()
     click.echo("Open this address in a browser on this machine. End with Ctrl-C.", err=True)
+
+
+def _announce_json(address: str) -> None:
+    """The same as one object on one line."""
+    click.echo(json.dumps({"url": address, "port": urlsplit(address).port}))
+    sys.stdout.flush()
 
 
 FEWEST_CHARACTERS = 12

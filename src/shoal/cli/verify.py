@@ -83,7 +83,6 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     answer: dict[str, Any] = verification.to_dict()
     answer["verdict"] = {**answer["verdict"], "holds": holds}
     answer["problems"] = problems
-    answer["ane"] = None  # only the original could tell
     answer["seconds"] = time.perf_counter() - clock
     if as_json:
         output.say_json(answer)

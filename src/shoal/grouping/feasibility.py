@@ -20,6 +20,8 @@ from shoal.table.observe import Observation
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
+SIZES = frozenset({"records", "persons"})
+"""What models of sizes alone need."""
 DIGITS = Decimal("0.0001")
 MOST_RULES_NAMED = 20
 """So many rules an error names by their numbers."""
@@ -138,6 +140,8 @@ def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> str:
         return f"{said} {_reach_by_rules(model, counts, reached)}"
     if reached >= model.asked if model.higher_is_safer else reached <= model.asked:  # what else a model asks for
         return f"{said} are too few. Ask for a group of at most {n_records:,} records."
+    if not model.needs - SIZES:  # whoever is left out makes the table smaller
+        return f"{said} reach {reached:.4g}. Ask for at most {_within_reach(reached, model.higher_is_safer)}."
     leave_out = "allow persons to be left out (max_suppressed) or records of persons who have many (max_records)."
     if model.higher_is_safer and reached <= 0:
         return f"{said} reach 0, so that no smaller threshold can be met either. To go on, {leave_out}"

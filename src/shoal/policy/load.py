@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,15 @@ def read_document(path: str | Path) -> dict[str, Any]:
         raise PolicyError(f"The policy file {name} is not valid TOML: {error}.") from None
 
 
-def policy_from_document(document: Document, *, name: str = "The policy") -> Policy:
+def policy_from_document(
+    document: Document, *, name: str = "The policy", known: Mapping[str, Iterable[str]] | None = None
+) -> Policy:
     """A policy from nested dicts.
+
+    Parameters
+    ----------
+    known
+        The names that there are for "method" and "mask", where they are to be checked too.
 
     Raises
     ------
@@ -98,6 +105,7 @@ def policy_from_document(document: Document, *, name: str = "The policy") -> Pol
         file = _File.model_validate(rest)
     except ValidationError as error:
         faults = [*_said(error), *faults]
+    faults += [fault for table, names in (known or {}).items() for fault in _unknown(document.get(table), table, names)]
     if faults or file is None:
         listed = "\n".join(f"  {fault}" for fault in faults)
         raise PolicyError(f"{name} has {'a fault' if len(faults) == 1 else f'{len(faults)} faults'}:\n{listed}")
@@ -127,6 +135,14 @@ def _options(named: _Named) -> dict[str, Option]:
 
 
 # Models
+
+
+def _unknown(chosen: Any, table: str, names: Iterable[str]) -> Iterator[str]:
+    """The fault of a method or a mask that there is not."""
+    name = chosen.get("name") if isinstance(chosen, Mapping) else None
+    names = list(names)
+    if isinstance(name, str) and name not in names:
+        yield f"{table}.name: there is no {table} '{name}'. Choose one of: {', '.join(names)}.{_hint(name, names)}"
 
 
 def _models(table: Any, faults: list[str]) -> list[Model]:

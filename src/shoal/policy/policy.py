@@ -18,14 +18,13 @@ from shoal.mining.rules import Rule
 from shoal.models import Model
 from shoal.policy.numbers import Number, as_number
 from shoal.table.hierarchy import Hierarchy
-from shoal.table.schema import KINDS, Ordered, Quasi, Schema
+from shoal.table.schema import KINDS, NAMED_KINDS, Ordered, Quasi, Schema
 
 if TYPE_CHECKING:
     import polars as pl
 
 DEFAULT_METHOD = "balance-tree"
 DEFAULT_MASK = "range"
-NAMED_KINDS = tuple(kind for kind in KINDS if kind != Quasi.kind)
 
 
 class Choices(BaseModel):
@@ -349,18 +348,24 @@ class Policy:
     ledger: LedgerChoices | None = None
 
     @classmethod
-    def load(cls, path: str | Path) -> Policy:
-        """Read a policy file; all its faults are in one PolicyError."""
+    def load(cls, path: str | Path, *, known: Mapping[str, Iterable[str]] | None = None) -> Policy:
+        """Read a policy file; all its faults are in one PolicyError. `known` names the methods and masks there are."""
         from shoal.policy.load import policy_from_document, read_document
 
-        return policy_from_document(read_document(path), name=f"'{Path(path).name}'")
+        return policy_from_document(read_document(path), name=f"'{Path(path).name}'", known=known)
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any], *, name: str = "The policy") -> Policy:
+    def from_document(
+        cls,
+        document: Mapping[str, Any],
+        *,
+        name: str = "The policy",
+        known: Mapping[str, Iterable[str]] | None = None,
+    ) -> Policy:
         """Make a policy from what a TOML file holds, as nested dicts; all faults are in one PolicyError."""
         from shoal.policy.load import policy_from_document
 
-        return policy_from_document(document, name=name)
+        return policy_from_document(document, name=name, known=known)
 
     @classmethod
     def of(

@@ -31,12 +31,13 @@ def starter_policy(profile: Profile, *, table_name: str) -> str:
         'missing = "value"',
         "",
         "[models]",
-        "# Nobody may own more than this share of the records of any group.",
+        "# Nobody may own more than this share of the records of any group. Lower is safer, and loses more.",
         f"record-risk = {value_text(exact_decimal(profile.record_risk))}",
     ]
     if profile.h_affiliation is not None:
         lines += [
-            "# No sensitive value may belong to more than this share of the persons of any group.",
+            "# No sensitive value may belong to more than this share of the persons of any group. Lower is safer, and "
+            "loses more.",
             f"h-affiliation = {value_text(exact_decimal(profile.h_affiliation))}",
         ]
     lines += [

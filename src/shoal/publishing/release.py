@@ -49,6 +49,8 @@ class Assessment:
     seconds: float
     notes: tuple[str, ...] = ()
     """What was left out of the count, in plain sentences."""
+    ane: float | None = None
+    """What is lost: 0 for a table as it is; None for a published one, since only the original could tell."""
 
     def __getattr__(self, name: str) -> Any:
         """The risk measures are attributes of the assessment too: `assessment.max_gidr`."""
@@ -68,7 +70,7 @@ class Assessment:
 
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract."""
-        answer = {**asdict(self.risk), "seconds": self.seconds, "verdict": self.verdict.to_dict()}
+        answer = {**asdict(self.risk), "ane": self.ane, "seconds": self.seconds, "verdict": self.verdict.to_dict()}
         return {**answer, "notes": list(self.notes)} if self.notes else answer
 
 
@@ -115,8 +117,16 @@ class Release:
 
     @cached_property
     def data(self) -> Any:
-        """The published table, as the kind of frame that was given."""
-        return like_the_given(self.published.frame, self.table.kind_of_frame)
+        """The published table, as the kind of frame that was given; masked quasi-identifiers are plain texts."""
+        frame = self.published.frame
+        coded = [name for name in self.schema.quasi_names if frame.schema.get(name) in (pl.Categorical,)]
+        return like_the_given(frame.with_columns(pl.col(coded).cast(pl.String)), self.table.kind_of_frame)
+
+    @cached_property
+    def tables(self) -> dict[str, Any]:
+        """The sensitive tables that are published beside `data`, by attribute, of an anatomized release; else empty."""
+        tables = self.published.tables.items()
+        return {name: like_the_given(table, self.table.kind_of_frame) for name, table in tables}
 
     @cached_property
     def groups(self) -> Any:

@@ -43,7 +43,10 @@ class Profile:
     record_risk: Fraction
     """A share that no person of the whole table exceeds: at least 0.2."""
     h_affiliation: Fraction | None
-    """A share of persons that no sensitive value of the whole table exceeds: at least 0.5; None without such values."""
+    """A share of persons above that of the commonest sensitive value, by a quarter of what is left: at least 0.5.
+
+    None without sensitive values. Groups can meet it that are not the whole table.
+    """
 
     def names(self, role: str) -> tuple[str, ...]:
         """The columns that a role is suggested for."""
@@ -267,7 +270,10 @@ def _largest_share_of_records(persons: pl.Series) -> Fraction:
 
 
 def _largest_share_of_persons(frame: pl.DataFrame, persons: pl.Series, sensitive: Sequence[str]) -> Fraction | None:
-    """The share of persons who have the commonest value of any sensitive attribute, rounded up, at least a half."""
+    """A share that groups can meet: that of the commonest value of any sensitive attribute, and a quarter of the rest.
+
+    At the share of the whole table itself hardly anything but the whole table would do.
+    """
     if not sensitive:
         return None
     n_persons = persons.n_unique()
@@ -275,7 +281,8 @@ def _largest_share_of_persons(frame: pl.DataFrame, persons: pl.Series, sensitive
     for name in sensitive:
         pairs = pl.DataFrame({"person": persons, "value": frame[name]}).unique()
         commonest = max(commonest, int(pairs["value"].value_counts()["count"].max()))  # type: ignore[arg-type]
-    return max(Fraction(1, 2), _rounded_up(Fraction(commonest, n_persons)))
+    share = Fraction(commonest, n_persons)
+    return max(Fraction(1, 2), _rounded_up(share + (1 - share) / 4))
 
 
 def _rounded_up(share: Fraction) -> Fraction:

@@ -76,6 +76,20 @@ class Date(Quasi):
 
 
 KINDS: dict[str, type[Quasi]] = {cls.kind: cls for cls in (Quasi, Number, Nominal, Ordered, Date)}
+NAMED_KINDS = tuple(kind for kind in KINDS if kind != Quasi.kind)
+"""The kinds that may follow a name and a colon."""
+
+
+def quasi_as_written(text: str) -> Quasi:
+    """A quasi-identifier written as a bare name, or as `name:kind`.
+
+    Examples
+    --------
+    >>> quasi_as_written("age:number")
+    Number(name='age', hierarchy=None)
+    """
+    name, _, kind = text.rpartition(":")
+    return KINDS[kind](name) if name and kind in NAMED_KINDS else Quasi(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +102,7 @@ class Schema:
         The column that names the person; None where each record is a person of its own.
     quasi
         Quasi-identifiers: what an adversary may know of a person. A bare name takes its kind from the data; `Number`,
-        `Nominal`, `Ordered` and `Date` say it.
+        `Nominal`, `Ordered` and `Date` say it, as do names with a kind behind a colon: "age:number".
     sensitive
         Sensitive attributes: what nobody may learn of a person. Published as they are.
     kept
@@ -128,7 +142,7 @@ class Schema:
             named_columns = getattr(self, role)
             if isinstance(named_columns, str | Quasi) or not isinstance(named_columns, Iterable):
                 raise SchemaError(f"'{role}' must be a list of columns, not one {type(named_columns).__name__}.")
-        named = tuple(column if isinstance(column, Quasi) else Quasi(str(column)) for column in self.quasi)
+        named = tuple(column if isinstance(column, Quasi) else quasi_as_written(str(column)) for column in self.quasi)
         object.__setattr__(self, "quasi", named)
         for role in ("sensitive", "kept", "dropped"):
             object.__setattr__(self, role, tuple(_name_in(role, column) for column in getattr(self, role)))
@@ -177,20 +191,24 @@ class Schema:
     def check_against(self, columns: Iterable[str]) -> None:
         """Refuse a table whose columns do not fit, naming all that is wrong in one error."""
         columns = list(columns)
+        absent = [(name, role) for name, role in self.roles() if name not in columns]
         problems = [
-            f"The schema names '{name}' as {role}, but the table has no such column.{did_you_mean(name, columns)}"
-            for name, role in self.roles()
-            if name not in columns
+            _no_such_kind(name)
+            if role == "quasi" and name.rpartition(":")[0] in columns
+            else f"The schema names '{name}' as {role}, but the table has no such column.{did_you_mean(name, columns)}"
+            for name, role in absent
         ]
         named = {name for name, _ in self.roles()}
-        without = [name for name in columns if name not in named]
+        meant = {name.rpartition(":")[0] for name, role in absent if role == "quasi"}
+        without = [name for name in columns if name not in named | meant]
         if without:
             problems.append(
                 f"{len(without)} of {len(columns)} columns have no role: {', '.join(without)}. "
-                "Give each a role: person, quasi, sensitive, time, kept or dropped."
+                "Give each a role: person, quasi, sensitive, time, kept or dropped (on the command line --keep and "
+                "--drop)."
             )
         if problems:
-            if any(name not in columns for name in named):
+            if absent:
                 problems.append(f"The table's columns are: {', '.join(columns)}.")
             raise SchemaError("\n".join(problems))
 
@@ -217,6 +235,15 @@ class Schema:
             seen.setdefault(name, role)
         if twice:
             raise SchemaError(f"A column can have one role only: {'; '.join(twice)}.")
+
+
+def _no_such_kind(text: str) -> str:
+    """What to say of a name with a kind behind a colon that there is not."""
+    name, _, kind = text.rpartition(":")
+    return (
+        f"'{name}' is named with the kind '{kind}'. The kinds are: {', '.join(NAMED_KINDS)}."
+        f"{did_you_mean(kind, NAMED_KINDS)}"
+    )
 
 
 def _name_in(role: str, column: object) -> str:

@@ -1,15 +1,16 @@
-"""Methods side by side at the same risk: which of them loses least."""
+"""Methods side by side, under the same models or at the same risk: which of them loses least."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from shoal import pipeline
 from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.grouping import Method
+from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.mining.facing import face
 from shoal.mining.knowledge import Knowledge
 from shoal.models.contract import Model
@@ -18,7 +19,7 @@ from shoal.table.columns import LineOf
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 from shoal.tuning.dials import FREE, Dial, dial_named, model_of_target
-from shoal.tuning.targets import Target, checked_loss
+from shoal.tuning.targets import Target, checked_loss, parse_targets
 from shoal.tuning.workbench import Point, Workbench
 
 HALVINGS = 12
@@ -30,13 +31,15 @@ DEFAULT_MODELS = ("k-anonymity", "person-k-anonymity", "g-balance", "record-risk
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """The least loss of one method with one model under one bound on the risk."""
+    """What one method loses: under the models as they are, or the least with one model under one bound on the risk."""
 
     method: str
-    model: str
-    target: Target
+    model: str | None
+    """The model whose threshold was turned; None where the models were taken as they are."""
+    target: Target | None
+    """The bound that it was turned to; None where there is none."""
     point: Point | None
-    """None where no threshold meets the bound."""
+    """None where no threshold meets the bound, or where the method cannot meet the models."""
     seconds: float
 
     def to_dict(self) -> dict[str, object]:
@@ -44,21 +47,22 @@ class ComparisonRow:
         row: dict[str, object] = {
             "method": self.method,
             "model": self.model,
-            "target": {self.target.name: float(self.target.limit)},
+            "target": None if self.target is None else {self.target.name: float(self.target.limit)},
             "met": self.point is not None,
             "seconds": self.seconds,
         }
         if self.point is None:
             return row
+        threshold = None if self.model is None else self.point.models[-1].asked
         return {
-            **row, "threshold": self.point.models[-1].asked, "loss": self.point.loss, "reached": self.point.reached,
-            **asdict(self.point.risk), **asdict(self.point.utility),
+            **row, "models": self.point.setting(), "threshold": threshold, "loss": self.point.loss,
+            "reached": self.point.reached, **asdict(self.point.risk), **asdict(self.point.utility),
         }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows for every method, model and bound."""
+    """A row for each method, or for each method, model and bound."""
 
     minimise: str
     rows: tuple[ComparisonRow, ...]
@@ -75,41 +79,49 @@ def compare(
     models: Sequence[Model] = (),
     *,
     methods: Iterable[str | Method] = ("balance-tree", "mondrian"),
-    at: Iterable[Target],
+    at: str | Mapping[str, Any] | Iterable[Target] = (),
     by: Iterable[str] = DEFAULT_MODELS,
     minimise: str = "ane",
     progress: Progress = silent,
     knowledge: Knowledge | None = None,
     line_of: LineOf | None = None,
 ) -> Comparison:
-    """Compare methods and models at the same risk.
+    """Compare methods under the models asked for; or, with bounds, methods and models at the same risk.
 
     Parameters
     ----------
     frame, schema
         The table and the roles of its columns.
     models
-        What every group must meet besides; those whose threshold is turned (g-balance, record risk, entropy balance,
-        h-affiliation) are left out, since the bound takes their place.
+        What every group must meet. With bounds those whose threshold is turned (g-balance, record risk, entropy
+        balance, h-affiliation) are left out, since the bound takes their place.
     methods
         By name, with options behind a colon: "balance-tree", "balance-tree:cut=median", "mdav".
     at
-        The bounds: each row says what is lost when the risk stays within one of them.
+        The bounds, as "max_gidr=0.10,0.05" or {"max_gidr": 0.10}: each row says what is lost when the risk stays
+        within one of them. Without bounds a row says what its method loses under the models as they are.
     by
-        The models whose threshold is turned until a bound is just met, by the name of the model or of its flag.
+        With bounds, the models whose threshold is turned until a bound is just met, by the name of the model or of its
+        flag.
     minimise
         The loss that is compared, as in `tune`.
     knowledge
         As in `protect`.
     """
+    pipeline.check_asked(schema, models)
     minimise = checked_loss(minimise)
-    targets = list(at)
+    targets = parse_levels(at) if isinstance(at, str) else list(parse_targets(at)) if at else []
     named = [_method(method) for method in methods]
     dials = [dial_named(name) for name in by]
-    if not targets or not named or not dials:
-        raise ParameterError("A comparison needs at least one method, one model and one bound such as max_gidr=0.10.")
+    if not named or not (dials if targets else models):
+        raise ParameterError(
+            "A comparison needs at least one method and one model; or a bound on a risk, such as max_gidr=0.10, to "
+            "which models are turned."
+        )
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = face(table, models, knowledge, is_linked=True)
+    if not targets:
+        return _under(table, named, models, minimise, progress)
     kept = tuple(model for model in models if model.name not in FREE)
     rows: list[ComparisonRow] = []
     ways = [(method, dial) for method in named for dial in dials]
@@ -117,6 +129,25 @@ def compare(
         for number, ((name, method), dial) in enumerate(ways):
             progress("comparing", number / len(ways))
             rows += _rows(table, name, method, dial, targets, kept, minimise)
+    except KeyboardInterrupt:
+        return Comparison(minimise, tuple(rows), stopped=True)
+    return Comparison(minimise, tuple(rows))
+
+
+def _under(
+    table: Table, named: Sequence[tuple[str, Method]], models: Sequence[Model], minimise: str, progress: Progress
+) -> Comparison:
+    """What each method loses under the models as they are; where the whole table breaks one, no method is tried."""
+    refuse_unfit(table, models)
+    refuse_impossible(table, models)
+    bench = Workbench(table, (), minimise)
+    rows: list[ComparisonRow] = []
+    try:
+        for number, (name, method) in enumerate(named):
+            progress("comparing", number / len(named))
+            started = time.perf_counter()
+            point = bench.try_out(models, method)
+            rows.append(ComparisonRow(name, None, None, point, time.perf_counter() - started))
     except KeyboardInterrupt:
         return Comparison(minimise, tuple(rows), stopped=True)
     return Comparison(minimise, tuple(rows))

@@ -78,6 +78,7 @@ class Tuning:
             "targets": {target.name: float(target.limit) for target in self.targets},
             "minimise": self.minimise,
             "chosen": None if self.chosen is None else self.chosen.to_dict(),
+            "frontier": [point.to_dict() for point in self.frontier],
             "points": [{**point.to_dict(), "on_frontier": id(point) in on_frontier} for point in self.points],
             "stopped": self.stopped,
             **({} if self.release is None else {"release": self.release.to_dict()}),

@@ -113,6 +113,8 @@ def parse_targets(given: Mapping[str, Any] | Iterable[Target]) -> tuple[Target, 
             targets.append(Target(key, limit, column or None))
     else:
         targets = list(given)
+    if any(not isinstance(target, Target) for target in targets):
+        raise ParameterError("Targets are written as a risk and its bound: {'max_gidr': 0.10}.")
     if not targets:
         raise ParameterError("No target is given. Aim at a risk, such as max_gidr=0.10: nobody above 10 %.")
     return tuple(targets)
