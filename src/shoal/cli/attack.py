@@ -236,15 +236,16 @@ def attack(
             _show_suite(suite)
     if into_report and suite is not None:
         _put_into_report(Path(release), suite)
-<<<<<<< HEAD
-    if fail_above is None:
-        return
-    share = max([*(result.share for result in results), *(result.share for result in known)], default=0.0)
-    tried = {*({"elimination"} if results else ()), *({"background"} if rules is not None else ())}
-    tried |= {result.attack for result in suite.results} if suite is not None else set()
-    untold = _untold(results, set() if names is None else asked - tried)
+    untold: list[str] = []
+    if fail_above is not None:
+        tried = {*({"elimination"} if results else ()), *({"background"} if rules is not None else ())}
+        tried |= {result.attack for result in suite.results} if suite is not None else set()
+        untold = _untold(results, set() if names is None else asked - tried)
     output.say_notes(untold)
-    if untold or share > fail_above or (suite and suite.above(fail_above, by=gate)):
+    if above:
+        output.say_notes([f"{len(above):,} results are above {fail_above:g}, so the exit code is {ABOVE}: "
+                          f"{'; '.join(above)}."])  # fmt: skip
+    if above or untold:
         ctx.exit(ABOVE)
 
 
@@ -254,27 +255,24 @@ def _untold(results: list[EliminationResult], absent: set[str]) -> list[str]:
     if any(not result.is_exact for result in results):
         told.append(
             "--fail-above: elimination was not searched to its end, so that more persons may be exposed than were "
-            "found. Exclude fewer values (--exclude)."
+            f"found, and the exit code is {ABOVE}. Exclude fewer values (--exclude)."
         )
     if absent:
-        told.append(f"--fail-above: asked for, and not tried: {', '.join(sorted(absent))}.")
+        told.append(
+            f"--fail-above: asked for, and not tried: {', '.join(sorted(absent))}. So the exit code is {ABOVE}."
+        )
     return told
-=======
-    if above:
-        output.say_notes([f"{len(above):,} results are above {fail_above:g}, so the exit code is {ABOVE}: "
-                          f"{'; '.join(above)}."])  # fmt: skip
-        ctx.exit(ABOVE)
 
 
 def _above(
     limit: float, gate: str, results: list[EliminationResult], known: list[BackgroundResult], suite: SuiteResult | None
 ) -> list[str]:
-    """The results that are above a limit, by name: of elimination the one with most values excluded."""
-    excluded = [f"elimination, {result.e} excluded" for result in results[-1:] if result.share > limit]
+    """The results that are above a limit, by name: of elimination the one with most persons exposed."""
+    worst = max(results, key=lambda result: (result.share, result.e), default=None)
+    excluded = [f"elimination, {worst.e} excluded"] if worst is not None and worst.share > limit else []
     matched = [f"background, {result.column}" for result in known if result.share > limit]
     tried = [] if suite is None else [result.name for result in suite.above(limit, by=gate)]
     return [*excluded, *matched, *tried]
->>>>>>> main
 
 
 def _asked_for(names: str | None) -> set[str]:
