@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -159,9 +160,12 @@ def _brief(value: Any) -> str:
 @contextmanager
 def progress_bar() -> Iterator[Any]:
     """A callable (stage, done) that draws a bar on stderr once work takes long, if stderr is a terminal."""
+    from shoal.kernels.compiling import telling_of_compiling
+
     bar = _Bar()
     try:
-        yield bar
+        with telling_of_compiling(bar.tell_of_compiling):
+            yield bar
     finally:
         bar.close()
 
@@ -174,6 +178,12 @@ class _Bar:
         self._bar: Any = None
         self._task: Any = None
         self._is_watched = sys.stderr.isatty()
+
+    def tell_of_compiling(self) -> None:
+        """Say why nothing happens yet."""
+        if self._is_watched:
+            say = self._bar.console.print if self._bar is not None else partial(click.echo, err=True)
+            say("Compiling, once on this machine: it takes a minute or two. Later runs start at once.")
 
     def __call__(self, stage: str, done: float) -> None:
         """Show the stage and how much of it is done."""
