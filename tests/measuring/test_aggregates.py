@@ -26,6 +26,7 @@ from shoal.measuring.aggregates import (
     estimated_aggregates,
     numeric_columns,
     random_aggregates,
+    refuse_no_numbers,
     true_aggregates,
 )
 from shoal.measuring.queries import MISSING, Condition
@@ -337,3 +338,11 @@ def test_what_cannot_be_asked_is_refused_before_the_work() -> None:
     schema = Schema(quasi=[shoal.Nominal("age"), shoal.Nominal("zip")], sensitive=["job"], dropped=["income"])
     with pytest.raises(SchemaError, match="need a numeric attribute"):
         shoal.protect(texts, schema, [shoal.KAnonymity(k=400)], queries=5, query_kinds=["sum"])
+
+
+def test_sums_on_a_table_without_numbers_are_refused_and_counts_are_not() -> None:
+    table = Table.from_frame(pl.DataFrame({"city": ["x", "y"]}), Schema(quasi=["city"]))
+    refuse_no_numbers(table, ["count"])
+    with pytest.raises(SchemaError):
+        refuse_no_numbers(table, ["count", "sum"])
+    refuse_no_numbers(Table.from_frame(pl.DataFrame({"age": [1, 2]}), Schema(quasi=["age"])), ["sum"])
