@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import shoal as library
 from tests.cli.conftest import Shoal
 
 FLAGS = ["--quasi", "age,sex:nominal", "--sensitive", "disease"]
@@ -196,3 +197,19 @@ def test_hierarchies_of_the_policy_are_read_again(shoal: Shoal) -> None:
     assert found["verdict"]["models"][0]["checked_from"] == "steward"
     assert found["verdict"]["holds"]
     assert shoal("attack", "out", "--json").json["background"][0]["vulnerable_by_matching"] == 0
+
+
+@pytest.mark.parametrize("mask", ["range", "anatomize", "permute"])
+def test_an_empty_text_that_comes_back_as_missing_is_known_again(shoal: Shoal, mask: str) -> None:
+    """A CSV file writes both alike; rules and what they exclude still name the empty text."""
+    write_patients("patients.csv")
+    frame = pl.read_csv("patients.csv").with_columns(pl.col("disease").replace({"ovary": ""}))
+    schema = library.Schema(quasi=["age", library.Nominal("sex")], sensitive=["disease"])
+    models = [library.MatchingDiversity(l=3)]
+    release = library.protect(frame, schema, models, mask=mask, seed=1)
+    assert any(rule.never.node == "" for rule in release.rules)
+    release.write("out", format="csv")
+    verified = shoal("verify", "out", "--json")
+    assert verified.code == 0, verified.json["verdict"]
+    attacked = shoal("attack", "out", "--l", "3", "--json")
+    assert attacked.code == 0, attacked.err

@@ -155,8 +155,10 @@ def _texts_of_codes(column: CategoryColumn) -> list[str | None]:
 
 
 def _codes_of_texts(column: CategoryColumn, texts: Sequence[str | None]) -> dict[str | None, int]:
-    """The code of each text, also where a file writes a number in another way."""
+    """The code of each text, also where a file writes a number in another way, or an empty text as missing."""
     codes: dict[str | None, int] = {text: code for code, text in enumerate(_texts_of_codes(column))}
+    if None in codes and None not in texts:
+        codes.setdefault("", codes[None])
     numbers = {_as_number(text): code for text, code in codes.items()}
     for text in texts:
         if text not in codes and (number := _as_number(text)) is not None and number in numbers:
@@ -171,7 +173,7 @@ def _codes_of_texts(column: CategoryColumn, texts: Sequence[str | None]) -> dict
 
 
 def _named_as_in(rules: Rules, column: CategoryColumn) -> list[Any] | pl.Series:
-    """The values of an attribute by code; texts of numbers that a file writes in another way as the rules name them."""
+    """The values of an attribute by code; numbers and empty texts that a file writes in another way as rules name them."""
     values = column.categories.extend_constant(None, 1) if column.has_missing else column.categories
     if column.categories.dtype != pl.String:
         return values
@@ -179,6 +181,8 @@ def _named_as_in(rules: Rules, column: CategoryColumn) -> list[Any] | pl.Series:
     nodes = {rule.never.node for rule in rules if rule.never.column == column.name}
     node_of_number = {_as_number(node): node for node in nodes - set(texts)}
     node_of_number.pop(None, None)
+    if None in texts and "" in nodes - set(texts):
+        texts[texts.index(None)] = ""
     return [text if text in nodes else node_of_number.get(_as_number(text), text) for text in texts]
 
 
