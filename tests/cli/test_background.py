@@ -211,5 +211,7 @@ def test_an_empty_text_that_comes_back_as_missing_is_known_again(shoal: Shoal, m
     release.write("out", format="csv")
     verified = shoal("verify", "out", "--json")
     assert verified.code == 0, verified.json["verdict"]
+    (model,) = verified.json["verdict"]["models"]
+    assert model["checked_from"] == ("steward" if mask == "range" else "published table")
     attacked = shoal("attack", "out", "--l", "3", "--json")
     assert attacked.code == 0, attacked.err

@@ -173,7 +173,7 @@ def _codes_of_texts(column: CategoryColumn, texts: Sequence[str | None]) -> dict
 
 
 def _named_as_in(rules: Rules, column: CategoryColumn) -> list[Any] | pl.Series:
-    """The values of an attribute by code; numbers and empty texts that a file writes in another way as rules name them."""
+    """The values of an attribute by code; numbers and empty texts that a file writes otherwise, as rules name them."""
     values = column.categories.extend_constant(None, 1) if column.has_missing else column.categories
     if column.categories.dtype != pl.String:
         return values
