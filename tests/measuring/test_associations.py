@@ -340,3 +340,18 @@ def test_what_cannot_be_mined_is_refused() -> None:
         shoal.protect(
             injected(), Schema(quasi=["sex"], dropped=["disease"]), [shoal.KAnonymity(k=3)], associations=1
         )  # fmt: skip
+
+
+def test_rules_are_about_the_nodes_of_a_hierarchy_too() -> None:
+    """The table's own left and right: all of the left have flu, half of the right."""
+    frame = pl.DataFrame({"q": list("ppqqrrss"), "disease": ["flu"] * 4 + ["flu", "gout"] * 2})
+    schema = Schema(quasi=[shoal.Nominal("q", queries.HIERARCHY)], sensitive=["disease"])
+    table = Table.from_frame(frame, schema)
+    (column,) = node_columns(table, margin={}, least_records=0)
+    assert {"left", "right", "p", "q", "r", "s"} <= set(column.tree.labels)
+    found = {
+        (rule.when[0].node, rule.then.node): rule for rule in association_rules(table, mining=Mining(**EVERYTHING))
+    }
+    assert found["left", "flu"].confidence == 1.0
+    assert found["left", "flu"].support == 0.5
+    assert found["right", "gout"].confidence == 0.5
