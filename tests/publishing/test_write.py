@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal import Hierarchy, Nominal, OutputError, ParameterError, Schema
+from shoal import Hierarchy, Nominal, OutputError, ParameterError, PrivacyNotMetError, Schema
 from shoal.policy import Policy
 from shoal.publishing.manifest import check_manifest, read_manifest
 from shoal.publishing.release import Release
@@ -358,3 +358,21 @@ def test_numbers_that_json_cannot_write_become_null() -> None:
         "b": [None, 1.5],
         "c": ["x", 2],
     }
+
+
+@pytest.mark.parametrize("format", ["csv", "xlsx"])
+def test_a_format_that_shows_empty_texts_as_missing_is_refused_where_that_breaks_a_model(
+    tmp_path: Path, format: str
+) -> None:
+    """An empty text stands before the others and a missing value behind them: ordered distances tell them apart."""
+    frame = pl.DataFrame({"age": [20, 20, 60, 60], "s": ["", "c", "a", "b"]})
+    schema = shoal.Schema(quasi=["age"], sensitive=["s"])
+    near = shoal.protect(frame, schema, [shoal.TCloseness(t="0.2", distance="ordered")])
+    assert near.risk.groups == 2
+    with pytest.raises(PrivacyNotMetError, match="show empty texts as missing.*t-closeness"):
+        near.write(tmp_path / "out", format=format)
+    assert list(tmp_path.iterdir()) == []
+    near.write(tmp_path / "out", format="parquet")
+    loose = shoal.protect(frame, schema, [shoal.TCloseness(t="0.34", distance="ordered")])
+    assert loose.risk.groups == 2
+    loose.write(tmp_path / "loose", format=format)

@@ -11,7 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from shoal.errors import OutputError, ShoalError
+from shoal.errors import OutputError, PrivacyNotMetError, ShoalError
+from shoal.models.verdict import Verdict
 from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, with_safe_cells
 from shoal.reading import CsvOptions, Labels, read_excel, read_statistical
 from shoal.reading.extras import imported
@@ -95,6 +96,28 @@ def _write_csv(frame: pl.DataFrame, path: Path, csv: CsvOptions) -> None:
         path.write_bytes(text.encode(csv.encoding))
     except UnicodeEncodeError:
         path.write_bytes(text.encode("utf-8"))
+
+
+def as_files_show(frame: pl.DataFrame, format: str) -> pl.DataFrame:
+    """The table as its files are read: all but Parquet and Arrow show an empty text as missing.
+
+    The same frame where there is none.
+    """
+    if format in ("parquet", "arrow"):
+        return frame
+    texts = [column for column in frame.iter_columns() if column.dtype in (pl.String, pl.Categorical, pl.Enum)]
+    empty = [column.name for column in texts if (column.cast(pl.String) == "").any()]
+    return frame.with_columns(pl.col(empty).cast(pl.String).replace("", None)) if empty else frame
+
+
+def refuse_unmet_in_files(verdict: Verdict, format: str) -> None:
+    """Refuse a format in whose files, with empty texts shown as missing, a model is not met."""
+    if not verdict.holds:
+        unmet = ", ".join([*(model.name for model in verdict.models if not model.holds), *verdict.problems])
+        raise PrivacyNotMetError(
+            f"Files of the format {format} show empty texts as missing, and then the release does not keep what was "
+            f"promised: {unmet}. Give empty texts a name, or choose the format parquet. Nothing was written."
+        )
 
 
 def _refuse_for_csv(frame: pl.DataFrame) -> None:

@@ -17,12 +17,13 @@ import polars as pl
 from shoal.errors import ParameterError
 from shoal.masking import Mean, Ranges, Suppress
 from shoal.masking.scheme import scheme_of
+from shoal.measuring.look import look_at_release
 from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.pages import policy_in, write_pages
 from shoal.publishing.sql import write_database
-from shoal.publishing.tables import FORMATS, write_table
+from shoal.publishing.tables import FORMATS, as_files_show, refuse_unmet_in_files, write_table
 from shoal.reading import CsvOptions, Labels, Source
 from shoal.reading.read import FORMAT_OF_ENDING
 from shoal.reading.sql import parse_address
@@ -102,6 +103,7 @@ def write_release(
         raise ParameterError("There is no person column, so there is no person map to keep.")
     if keep_person_map and release.published.pseudonym_of_person is None:
         raise ParameterError("This mask publishes no pseudonyms, so there is no person map to keep.")
+    _refuse_unmet_in_files(release, format)
     policy_text = (
         policy_text if policy_text is not None else policy_text_of(release, csv or CsvOptions(), safe_cells=safe_cells)
     )
@@ -149,6 +151,19 @@ def write_release(
             write_database(_tables_of(release, into_table), into, overwrite=overwrite,
                            about_to_commit=lambda: _note_written(entry))  # fmt: skip
     return Path(folder)
+
+
+def _refuse_unmet_in_files(release: Release, format: str) -> None:
+    """Count once more where files show empty texts as missing, which stand elsewhere in the order of values."""
+    published = release.published
+    frame = as_files_show(published.frame, format)
+    tables = {name: as_files_show(table, format) for name, table in published.tables.items()}
+    if frame is published.frame and all(table is published.tables[name] for name, table in tables.items()):
+        return
+    _, verdict = look_at_release(
+        frame, release.schema, release.models, tables=tables, linked=published.linked, excluded=published.excluded
+    )
+    refuse_unmet_in_files(verdict, format)
 
 
 def _note_written(entry: Entry | None) -> None:

@@ -14,10 +14,11 @@ from shoal.errors import ParameterError
 from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
-from shoal.publishing.tables import FORMATS, write_table
+from shoal.publishing.tables import FORMATS, as_files_show, refuse_unmet_in_files, write_table
 from shoal.publishing.write import codebook, finite, write_json
 from shoal.reading import CsvOptions
 from shoal.relating.protect import StarRelease
+from shoal.relating.verify import verify_star
 
 
 def write_star(
@@ -41,6 +42,9 @@ def write_star(
     files = {name: f"release-{word}.{format}" for name, word in plain.items()}
     if len(set(files.values())) < len(files):
         raise ParameterError("Two tables would get files of one name. Give them names of letters and digits.")
+    shown = {name: as_files_show(frame, format) for name, frame in release.tables.items()}
+    if any(shown[name] is not frame for name, frame in release.tables.items()):
+        refuse_unmet_in_files(verify_star(shown, release.star, release.schema, release.release.models).verdict, format)
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
