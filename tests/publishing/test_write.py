@@ -369,7 +369,7 @@ def test_a_format_that_shows_empty_texts_as_missing_is_refused_where_that_breaks
     schema = shoal.Schema(quasi=["age"], sensitive=["s"])
     near = shoal.protect(frame, schema, [shoal.TCloseness(t="0.2", distance="ordered")])
     assert near.risk.groups == 2
-    with pytest.raises(PrivacyNotMetError, match="show empty texts as missing.*t-closeness"):
+    with pytest.raises(PrivacyNotMetError, match=r"show empty texts as missing.*t-closeness"):
         near.write(tmp_path / "out", format=format)
     assert list(tmp_path.iterdir()) == []
     near.write(tmp_path / "out", format="parquet")
