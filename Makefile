@@ -12,7 +12,7 @@ JOBS  ?= logical
 ARGS  ?=
 AXE   := tests/web/browser/node_modules/axe-core
 
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal --durations 20
 # Run a second time in plain Python, where an index past the end raises instead of reading stray memory.
 PLAIN  := $(wildcard tests/kernels tests/models tests/grouping tests/golden tests/laws)
 
