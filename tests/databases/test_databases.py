@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -444,3 +447,50 @@ def test_a_policy_holds_no_address() -> None:
 )
 def test_addresses_lose_user_and_password(text: str, clean: str) -> None:
     assert without_credentials(text) == clean
+
+
+KILLED = """
+import os, signal, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 5")  # pages of the file itself are changed long before the end
+connection.execute("BEGIN")
+connection.execute("UPDATE visits SET disease = 'changed ' || disease")
+if sys.argv[2] == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+print("waiting", flush=True)
+sys.stdin.read()
+"""
+
+
+def visits_in_sqlite(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE visits (patient INTEGER, disease TEXT)")
+        connection.executemany("INSERT INTO visits VALUES (?, ?)", [(at, f"disease {at:080}") for at in range(4000)])
+        connection.commit()
+
+
+def test_a_table_whose_writer_was_killed_is_read_as_it_was_before(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.db"
+    visits_in_sqlite(path)
+    subprocess.run([sys.executable, "-c", KILLED, str(path), "killed"], check=False)
+    assert (tmp_path / "clinic.db-journal").stat().st_size > 0
+    frame = read_database(f"sqlite:///{path}", table="visits").frame
+    assert frame.height == 4000
+    assert frame["disease"].str.starts_with("disease").all()
+    assert not (tmp_path / "clinic.db-journal").exists()
+
+
+def test_a_change_that_is_still_going_on_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.db"
+    visits_in_sqlite(path)
+    command = [sys.executable, "-c", KILLED, str(path), "waiting"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        assert writer.stdin is not None
+        assert writer.stdout.readline() == "waiting\n"
+        journal = (tmp_path / "clinic.db-journal").stat().st_size
+        with pytest.raises(InputError, match="locked"):
+            read_database(f"sqlite:///{path}", table="visits")
+        assert (tmp_path / "clinic.db-journal").stat().st_size == journal
+        writer.stdin.close()
+    assert read_database(f"sqlite:///{path}", table="visits").frame.height == 4000

@@ -47,6 +47,11 @@ REASONS = (
     ("42501", "permission denied", "you may not do that there"),
     ("42601", "syntax error", "the query is not valid SQL"),
     ("42703", "no such column", "a column that the query names does not exist"),
+    (
+        "",
+        "attempt to write a readonly database",
+        "a writer was killed in the middle of a change, which you may not undo",
+    ),
     ("25006", "read-only", "a query may only read, and this one would write"),
     ("55P03", "locked", "somebody else has locked it"),
     ("", "database is locked", "somebody else has locked it"),
@@ -225,6 +230,8 @@ def _read(address: Address, driver: Any, statement: str, table: str | None) -> p
             return _from_batches(found)
         finally:
             connection.close()
+    if address.kind == "sqlite":
+        _undo_what_a_killed_writer_left(address, driver)
     with connected(address, driver, is_read_only=True) as connection, connection.cursor() as cursor:
         if address.kind == "postgresql":
             cursor.execute("SET TRANSACTION READ ONLY")
@@ -238,6 +245,17 @@ def _read(address: Address, driver: Any, statement: str, table: str | None) -> p
         if address.kind == "sqlite" and table is not None:
             return _as_declared(frame, connection, table)
         return frame
+
+
+def _undo_what_a_killed_writer_left(address: Address, driver: Any) -> None:
+    """Let SQLite go back to the state before a change that was never finished, which it cannot where it may only read.
+
+    SQLite itself tells by its locks whether the change is still going on, and then leaves it alone.
+    """
+    if Path(f"{address.path}-journal").exists():
+        with connected(address, driver, is_read_only=False) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM sqlite_master")
+            cursor.fetchall()
 
 
 def connected(address: Address, driver: Any, *, is_read_only: bool) -> Any:
