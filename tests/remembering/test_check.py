@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -116,21 +119,27 @@ def test_the_check_equals_its_definition(
     assert found.broken_by_absence == len(strictly - broken)
 
 
+def owning_over_half(history: list[dict[str, tuple[int, set[str]]]], among: Callable[..., Any]) -> set[str]:
+    """Who has over half of the records of those that they cannot be told apart from, in any of the releases."""
+    releases = [{name: group for name, (group, _) in release.items()} for release in history]
+    broken = set()
+    for name in history[0]:
+        group = among(name, releases)
+        for release in history:
+            if name in release:
+                records = [len(release[other][1]) for other in group]
+                if 2 * max(records) > sum(records):
+                    broken.add(name)
+    return broken
+
+
 @settings(deadline=None, max_examples=50)
 @given(histories())
 def test_the_records_of_an_earlier_release_count_too(history: list[dict[str, tuple[int, set[str]]]]) -> None:
     model = shoal.RecordRisk(rho="0.5")
     assert model.needs <= SPREAD
     found = checked(history, [model])
-    releases = [{name: group for name, (group, _) in release.items()} for release in history]
-    broken = set()
-    for name in history[0]:
-        group = naive.candidates(name, releases)
-        for release in history:
-            if name in release:
-                records = [len(release[other][1]) for other in group]
-                if 2 * max(records) > sum(records):
-                    broken.add(name)
+    broken = owning_over_half(history, naive.candidates)
     assert found.broken_persons == (len(broken) if found.known_persons else 0)
 
 
@@ -168,15 +177,7 @@ def test_the_records_of_earlier_releases_count_with_many_selections_too(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(check_module, "MOST_PATTERNS", 0)
         found = checked(history, [shoal.RecordRisk(rho="0.5")])
-    releases = [{name: group for name, (group, _) in release.items()} for release in history]
-    broken = set()
-    for name in history[0]:
-        group = naive.alike_by_absence(name, releases)
-        for release in history:
-            if name in release:
-                records = [len(release[other][1]) for other in group]
-                if 2 * max(records) > sum(records):
-                    broken.add(name)
+    broken = owning_over_half(history, naive.alike_by_absence)
     assert found.broken_persons == (len(broken) if found.known_persons else 0)
 
 
