@@ -361,3 +361,20 @@ def test_a_folder_from_python(tmp_path: Path) -> None:
     book = json.loads((folder / "codebook.json").read_text())
     assert book["star"]["condition"]["links"] == {"encounter_id": "encounter", "person_id": "person"}
     assert [column["role"] for column in book["star"]["person"]["columns"]] == ["key", "quasi", "quasi"]
+
+
+def test_a_format_that_shows_empty_texts_as_missing_is_refused_where_that_breaks_a_model(tmp_path: Path) -> None:
+    """An empty text stands before the others and a missing value behind them: ordered distances tell them apart."""
+    star = Star({"person": StarTable(key="person_id"), "condition": StarTable(links={"person_id": "person"})})
+    tables = {
+        "person": pl.DataFrame({"person_id": [1, 2, 3, 4], "age": [20, 20, 60, 60]}),
+        "condition": pl.DataFrame({"person_id": [1, 2, 3, 4], "icd": ["", "c", "a", "b"]}),
+    }
+    schema = shoal.Schema(person="person_id", quasi=["age"], sensitive=["icd"])
+    models = [shoal.TCloseness(t="0.2", distance="ordered")]
+    release = protect_star(tables, star, schema, models, seed=1)
+    text = Policy.of(schema, models).to_toml()
+    with pytest.raises(PrivacyNotMetError, match="show empty texts as missing"):
+        write_star(release, tmp_path / "out", policy_text=text, format="csv")
+    assert list(tmp_path.iterdir()) == []
+    write_star(release, tmp_path / "out", policy_text=text, format="parquet")
