@@ -215,6 +215,59 @@ def test_new_records_alone_are_judged_too(tmp_path: Path) -> None:
         apply(read_stored(folder), as_reading(few), SCHEMA, check_new=True)
 
 
+def test_newcomers_are_judged_by_themselves_among_known_persons(tmp_path: Path) -> None:
+    """Whoever keeps the earlier release knows the pseudonyms in it, and so which of the new ones are newcomers."""
+    schema = shoal.Schema(person="patient", quasi=["age"], sensitive=["disease"])
+    models = [shoal.PersonKAnonymity(k=3)]
+    persons = [f"id-{number}" for number in range(6)]
+    old = pl.DataFrame({"patient": persons, "age": [40] * 6, "disease": list("abcdef")})
+    folder = released(tmp_path / "out", old, schema, models=models)
+    later = pl.DataFrame({"patient": [*persons, "lone"], "age": [40] * 7, "disease": list("ghijklm")})
+    applied = apply(read_stored(folder), as_reading(later), schema)
+    assert applied.alone.holds
+    assert [(part, answer.holds) for part, answer in applied.apart.items()] == [("newcomers", False), ("known", True)]
+    new: Any = applied.to_dict()["new"]
+    assert new["newcomers"]["verdict"]["holds"] is False
+    assert any("newcomers alone do not meet person-k" in note for note in applied.notes)
+    with pytest.raises(PrivacyNotMetError, match="The new records of newcomers alone: 1 of 1 groups"):
+        apply(read_stored(folder), as_reading(later), schema, check_new=True)
+    with pytest.raises(PrivacyNotMetError, match="The new records of known persons alone"):
+        apply(read_stored(folder), as_reading(pl.concat([later[:1], visits_alike(5)])), schema, check_new=True)
+
+
+def visits_alike(n_persons: int) -> pl.DataFrame:
+    """A record each of newcomers of one age."""
+    names = [f"new-{number}" for number in range(n_persons)]
+    return pl.DataFrame({"patient": names, "age": [40] * n_persons, "disease": [f"d{at}" for at in range(n_persons)]})
+
+
+def test_a_file_that_is_in_the_release_already_is_refused(tmp_path: Path) -> None:
+    OLD.write_parquet(tmp_path / "old.parquet")
+    LATER.write_parquet(tmp_path / "later.parquet")
+    release = shoal.protect(OLD, SCHEMA, MODELS, seed=5, mask="mean")
+    release.write(tmp_path / "first", inputs=[tmp_path / "old.parquet"], keep_person_map=True, report=False)
+    later = read_files(tmp_path / "later.parquet")
+    grown = apply(read_stored(tmp_path / "first"), later, SCHEMA, max_suppressed=1000)
+    write_applied(grown, tmp_path / "second", inputs=[tmp_path / "later.parquet"])
+    stored = read_stored(tmp_path / "second")
+    (tmp_path / "renamed.parquet").write_bytes((tmp_path / "later.parquet").read_bytes())
+    for name in ("old", "later", "renamed"):  # those of the first release too
+        with pytest.raises(InputError, match=f"1 of the files are in the release already \\({name}.parquet\\)"):
+            apply(stored, read_files(tmp_path / f"{name}.parquet"), SCHEMA, max_suppressed=1000)
+
+
+def test_records_that_known_persons_have_already_are_noted(tmp_path: Path) -> None:
+    folder = released(tmp_path / "out", OLD, mask="mean")
+    again = apply(read_stored(folder), as_reading(OLD), SCHEMA)
+    told = [note for note in again.notes if "in the release already" in note]
+    assert told == [
+        f"All of the {OLD.height:,} new records of known persons have values that the same person has in the release "
+        "already. Were they the same records, they would be counted twice: look whether they are later ones."
+    ]
+    other = apply(read_stored(folder), as_reading(OLD.with_columns(ward=pl.lit("z"))), SCHEMA)
+    assert not any("in the release already" in note for note in other.notes)
+
+
 def test_persons_whom_no_group_covers_are_refused_or_left_out(tmp_path: Path) -> None:
     stored = read_stored(released(tmp_path / "out", OLD, mask="range"))
     twins = OLD.filter(pl.col("patient").is_in([f"id-{number}" for number in range(5)]))
@@ -319,7 +372,11 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("verify", "second")[0] == 0
     assert read_files("second/release.csv").frame.height == answer["records"]
     assert run("apply", "first", "later.csv", "-o", "second", "--max-suppressed", "400")[0] == 2
-    assert run("apply", "second", "later.csv", "-o", "second", "--max-suppressed", "400", "--overwrite")[0] == 0
+    code, _, err = run("apply", "second", "later.csv", "-o", "second", "--max-suppressed", "400", "--overwrite")
+    assert code == 2
+    assert "in the release already (later.csv)" in err
+    LATER.head(20).write_csv("latest.csv")
+    assert run("apply", "second", "latest.csv", "-o", "second", "--max-suppressed", "400", "--overwrite")[0] == 0
     for arguments in (["absent", "later.csv"], ["first", "absent.csv"], ["first", "first/release.csv"]):
         assert run("apply", *arguments, "-o", "third")[0] == 2
     assert not Path("third").exists()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,11 +12,13 @@ from numpy.typing import NDArray
 
 from shoal.applying.covering import Covering, schema_by_scheme
 from shoal.applying.stored import Stored
-from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError, SchemaError
+from shoal.errors import CannotSatisfyError, InputError, ParameterError, PrivacyNotMetError, SchemaError
 from shoal.masking import secrecy
 from shoal.masking.publish import masked_times, without_unused_categories
+from shoal.models.verdict import Verdict
 from shoal.pipeline import verify, why_not
 from shoal.publishing.cells import note_on_cells
+from shoal.publishing.manifest import sha256_of_file
 from shoal.publishing.release import Assessment
 from shoal.reading import Reading, put_under_one_another
 from shoal.table.columns import LineOf
@@ -40,6 +44,9 @@ class Applied:
     """Of all records together."""
     alone: Assessment
     """Of the later records alone, which whoever keeps the earlier release can tell from the others."""
+    apart: dict[str, Assessment]
+    """Of the later records of newcomers alone, and of known persons alone, where there are both: whoever keeps the
+    earlier release tells them apart by their pseudonyms."""
     new_persons: int
     known_persons: int
     suppressed_persons: int
@@ -55,6 +62,7 @@ class Applied:
                 "persons": self.new_persons + self.known_persons,
                 "known_persons": self.known_persons,
                 "verdict": self.alone.verdict.to_dict(),
+                **{part: {"verdict": answer.verdict.to_dict()} for part, answer in self.apart.items()},
             },
             "suppressed_persons": self.suppressed_persons,
             "notes": list(self.notes),
@@ -86,17 +94,20 @@ def apply(
         How many persons may be left out, because no group covers them or because their records would break a model in
         their group.
     check_new
-        Whether the new records alone must meet the models too. Whoever keeps the earlier release can tell them from
-        the others.
+        Whether the new records alone must meet the models too, and so must those of newcomers and those of known
+        persons, each by themselves. Whoever keeps the earlier release can tell them from the others.
 
     Raises
     ------
+    InputError
+        A file is in the release already.
     CannotSatisfyError
         More persons than may be left out are covered by no group.
     PrivacyNotMetError
         The union breaks a model, or with `check_new` the new records alone do.
     """
     _refuse_unknown_persons(stored, schema, all_new)
+    _refuse_again(stored, new)
     table = Table.from_frame(new.frame, schema_by_scheme(schema, stored.scheme), line_of=line_of)
     own_names = _known_names(stored, table, schema)
     known = _groups_of_known(stored, table, schema, own_names)
@@ -116,9 +127,17 @@ def apply(
     together = verify(frame, judged, stored.policy.models)
     if not together.holds:
         raise PrivacyNotMetError(f"With the new records: {why_not(together.verdict)} {HOLD_BACK}")
-    alone = verify(frame[n_old:], judged, stored.policy.models)
-    if check_new and not alone.holds:
-        raise PrivacyNotMetError(f"The new records alone: {why_not(alone.verdict)}")
+    is_known = (known >= 0)[table.person_of_record][keep]
+    added = frame[n_old:]
+    alone = verify(added, judged, stored.policy.models)
+    apart = {}
+    if is_known.any() and not is_known.all():
+        apart = {
+            part: verify(added.filter(pl.Series(chosen)), judged, stored.policy.models)
+            for part, chosen in (("newcomers", ~is_known), ("known", is_known))
+        }
+    if check_new:
+        _refuse_unmet_apart(alone, apart)
     if pseudonyms is not None and schema.person is not None:  # of those who are published
         pseudonyms = pseudonyms.join(frame.select(pseudonym=pl.col(schema.person).cast(pl.String)), on="pseudonym",
                                      how="semi", maintain_order="left")  # fmt: skip
@@ -133,10 +152,16 @@ def apply(
         pseudonyms,
         together,
         alone,
+        apart,
         new_persons=table.n_persons - n_known - n_suppressed,
         known_persons=n_known,
         suppressed_persons=n_suppressed,
-        notes=(*table.notes, *_notes(alone, n_suppressed), *note_on_cells([frame])),
+        notes=(
+            *table.notes,
+            *_notes(alone, apart, n_suppressed),
+            *_note_on_repeated(stored.published.frame, added.filter(pl.Series(is_known)), schema),
+            *note_on_cells([frame]),
+        ),
     )
 
 
@@ -160,19 +185,60 @@ def _held_back(
         is_left_out[breaking] = True
 
 
-def _notes(alone: Assessment, n_suppressed: int) -> list[str]:
+RECORDS_OF = {"newcomers": "The new records of newcomers alone", "known": "The new records of known persons alone"}
+
+
+def _unmet_apart(alone: Assessment, apart: Mapping[str, Assessment]) -> dict[str, Verdict]:
+    """Which of the new records alone break a model: all of them, those of newcomers, those of known persons."""
+    views = {"The new records alone": alone, **{RECORDS_OF[part]: answer for part, answer in apart.items()}}
+    return {records: answer.verdict for records, answer in views.items() if not answer.holds}
+
+
+def _refuse_unmet_apart(alone: Assessment, apart: Mapping[str, Assessment]) -> None:
+    for records, verdict in _unmet_apart(alone, apart).items():
+        raise PrivacyNotMetError(f"{records}: {why_not(verdict)}")
+
+
+def _notes(alone: Assessment, apart: Mapping[str, Assessment], n_suppressed: int) -> list[str]:
     notes = (
         [f"{n_suppressed:,} persons were left out: no group covers them, or they would break one."]
         if n_suppressed
         else []
     )
-    if not alone.holds:
-        broken = [model.name for model in alone.verdict.models if not model.holds]
+    for records, verdict in _unmet_apart(alone, apart).items():
+        broken = [model.name for model in verdict.models if not model.holds]
         notes.append(
-            f"The new records alone do not meet {', '.join(broken)}. Whoever keeps the earlier release can tell them "
+            f"{records} do not meet {', '.join(broken)}. Whoever keeps the earlier release can tell them "
             "from the others: where that is possible, ask for --check-new, or wait for more records."
         )
     return notes
+
+
+def _refuse_again(stored: Stored, new: Reading) -> None:
+    """Refuse a file that is in the release already; a file of persons that is joined to records may come again."""
+    join = stored.policy.source.join
+    files = [path for path in new.source.paths if new.source.format != "database" and path.is_file()]
+    records = [path for path in files if join is None or path.name != Path(join.person_file).name]
+    again = [path.name for path in records if sha256_of_file(path) in stored.inputs]
+    if again:
+        raise InputError(
+            f"{len(again):,} of the files are in the release already ({', '.join(again)}): their records would be "
+            "counted twice. Nothing was written. Name only files with later records."
+        )
+
+
+def _note_on_repeated(old: pl.DataFrame, added: pl.DataFrame, schema: Schema) -> list[str]:
+    """What to tell where every new record of known persons stands in the release already, value by value."""
+    if schema.person is None or added.is_empty():
+        return []
+    columns = [name for name in (schema.person, *schema.sensitive, *schema.kept) if name in old.columns]
+    before, now = (frame.select(pl.col(columns).cast(pl.String)) for frame in (old, added))
+    if now.join(before, on=columns, how="anti", nulls_equal=True).height:
+        return []
+    return [
+        f"All of the {added.height:,} new records of known persons have values that the same person has in the release "
+        "already. Were they the same records, they would be counted twice: look whether they are later ones."
+    ]
 
 
 def _refuse_unknown_persons(stored: Stored, schema: Schema, all_new: bool) -> None:

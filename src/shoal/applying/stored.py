@@ -13,7 +13,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.models.counts import BACKGROUND
 from shoal.policy import Policy
 from shoal.publishing.folder import finish_interrupted
-from shoal.publishing.manifest import check_manifest, read_manifest
+from shoal.publishing.manifest import check_manifest, inputs_of, read_manifest
 from shoal.publishing.pages import PAGES
 from shoal.publishing.read import read_as_published
 from shoal.publishing.tables import FORMATS
@@ -38,6 +38,8 @@ class Stored:
     """The person map, columns `person` (as text) and `pseudonym`; None where it was not kept."""
     codebook: dict[str, Any]
     seed: int
+    inputs: tuple[str, ...] = ()
+    """The SHA-256 of every file that the release was made of, those of the releases before it included."""
 
 
 def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
@@ -86,5 +88,5 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
     codebook = json.loads((folder / "codebook.json").read_text(encoding="utf-8"))
     return Stored(
         folder, policy, published, format, groups, pl.read_parquet(folder / SCHEME), pseudonyms, codebook,
-        int(str(manifest.get("seed", 0))),
+        int(str(manifest.get("seed", 0))), inputs_of(manifest),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from shoal.applying.apply import Applied
 from shoal.errors import ParameterError
 from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
-from shoal.publishing.manifest import MANIFEST_PATH, sha256_of_file, write_manifest
+from shoal.publishing.manifest import EARLIER_INPUTS, MANIFEST_PATH, sha256_of_file, write_manifest
 from shoal.publishing.pages import write_pages_from
 from shoal.publishing.tables import FORMATS, write_table
 from shoal.publishing.write import finite, write_json
@@ -69,6 +69,7 @@ def write_applied(
                 "verdict": finite(applied.together.verdict.to_dict()),
                 "format": format,
                 "earlier_release": earlier,
+                EARLIER_INPUTS: list(stored.inputs),
                 **({"sources": list(sources)} if sources else {}),
             },
         )  # fmt: skip

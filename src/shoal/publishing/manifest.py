@@ -20,6 +20,8 @@ from shoal.errors import InputError, ParameterError
 
 MANIFEST_PATH = "steward/manifest.json"
 MADE_BY = "shoal"
+EARLIER_INPUTS = "earlier_inputs"
+"""The entry with the hashes of what the releases before this one were made of, where later records were applied."""
 PACKAGES = ("narwhals", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy")
 BLOCK_BYTES = 1 << 20
 
@@ -143,6 +145,14 @@ def read_manifest(folder: Path) -> dict[str, object] | None:
         return None
     is_ours = isinstance(manifest, dict) and manifest.get("made_by") == MADE_BY
     return manifest if is_ours and isinstance(manifest.get("files"), list) else None
+
+
+def inputs_of(manifest: Mapping[str, object]) -> tuple[str, ...]:
+    """The SHA-256 of every file that a release was made of, those of the releases before it included."""
+    inputs, earlier = manifest.get("inputs"), manifest.get(EARLIER_INPUTS)
+    own = [entry.get("sha256") for entry in inputs if isinstance(entry, dict)] if isinstance(inputs, list) else []
+    known = [*(earlier if isinstance(earlier, list) else []), *own]
+    return tuple(dict.fromkeys(sha256 for sha256 in known if isinstance(sha256, str)))
 
 
 def check_manifest(folder: Path) -> list[str]:
