@@ -105,6 +105,14 @@ def class_counts(table: Table, grouping: Grouping) -> np.ndarray:
     return counts
 
 
+def share_of_squares_inside(table: Table, grouping: Grouping) -> float:
+    """SSE/SST: of the squares around the mean of all, those around the means of the groups."""
+    points = points_of_persons(table).points
+    groups = [points[grouping.group_of_person == group] for group in range(grouping.n_groups)]
+    within = sum(float(((group - group.mean(axis=0)) ** 2).sum()) for group in groups)
+    return within / float(((points - points.mean(axis=0)) ** 2).sum())
+
+
 def chi_square(counts: np.ndarray) -> float:
     """X^2, equation 13."""
     expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / counts.sum()
@@ -179,13 +187,15 @@ def test_pima_by_the_longest_edges(pima: Table) -> None:
 
 @of_real_data
 @pytest.mark.parametrize(
-    ("alpha", "length", "n_groups", "x2"), [(0.5, 72.402210878, 579, 1.828479), (1.0, 50.180607572, 652, 2.584259)]
+    ("alpha", "length", "n_groups", "x2", "inside"),
+    [(0.5, 72.402210878, 579, 1.828479, 0.124653), (1.0, 50.180607572, 652, 2.584259, 0.063796)],
 )
-def test_medicare(medicare: Table, alpha: float, length: float, n_groups: int, x2: float) -> None:
+def test_medicare(medicare: Table, alpha: float, length: float, n_groups: int, x2: float, inside: float) -> None:
     assert length_of_tree(medicare, alpha=alpha) == pytest.approx(length, abs=1e-8)
     grouping = SpanningTree(m=5, alpha=alpha, repair=False).group(medicare, [])
     assert grouping.n_groups == n_groups
     assert chi_square(class_counts(medicare, grouping)) == pytest.approx(x2, abs=1e-6)
+    assert share_of_squares_inside(medicare, grouping) == pytest.approx(inside, abs=1e-6)
 
 
 @of_real_data

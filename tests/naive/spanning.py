@@ -121,8 +121,11 @@ def ratio_of_counts(one: Sequence[int], two: Sequence[int], whole: Sequence[floa
     """The same from the class counts of both sides."""
     n_one, n_two = sum(one), sum(two)
     total = n_one + n_two
+    both = added([one, two])
+    if all(in_one * total == in_both * n_one for in_one, in_both in zip(one, both, strict=True)):
+        return 0.0  # the classes have the same shares on both sides: floats would give noise on either side of 0
     weighted = n_one / total * jsd(one, whole) + n_two / total * jsd(two, whole)
-    return (weighted - jsd(added([one, two]), whole)) / far
+    return max(weighted - jsd(both, whole), 0.0) / far
 
 
 Holds = Callable[[frozenset[int]], bool]
@@ -136,9 +139,10 @@ def cut(
     longest: bool = False,
     holds: Holds = lambda group: True,
 ) -> set[frozenset[int]]:
-    """Cut the removable edge of smallest ratio (or the longest), of equals the oldest, until none is left.
+    """Cut the removable edge of smallest ratio (or the longest) until none is left.
 
-    An edge is removable if it has a length and both sides have m vertices and hold.
+    An edge is removable if it has a length and both sides have m vertices and hold. Of equals the longest goes first,
+    then the oldest.
     """
     whole = distribution(classes)
     groups = {frozenset(range(len(classes)))}
@@ -152,11 +156,11 @@ def cut(
                 if min(len(one), len(two)) < m or not (holds(one) and holds(two)):
                     continue
                 merit = -edge.length if longest else ratio(classes, whole, one, two, edge.length)
-                if best is None or (merit, number) < best[:2]:
-                    best = (merit, number, group, one, two)
+                if best is None or (merit, -edge.length, number) < best[0]:
+                    best = ((merit, -edge.length, number), group, one, two)
         if best is None:
             return groups
-        groups = groups - {best[2]} | {best[3], best[4]}
+        groups = groups - {best[1]} | {best[2], best[3]}
 
 
 class Halving(NamedTuple):

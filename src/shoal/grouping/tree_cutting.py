@@ -61,24 +61,25 @@ def cut_tree(
     """Cut the best removable edge until none is left; the component of each person.
 
     An edge is removable if it has a length, both sides have m persons and meet every model. The best edge has the
-    smallest divergence/length ratio, or is the longest. Too few persons on a side stay too few; a side that breaks a
-    model is asked about again once something else was cut off it.
+    smallest divergence/length ratio (of equals it is the longest, then the oldest), or is the longest. Too few persons
+    on a side stay too few; a side that breaks a model is asked about again once something else was cut off it.
     """
     state = cutting.start_cutting(*edges, np.ascontiguousarray(counts), whole, m)
     if not judge.models:
         cutting.cut_all(state, m, longest)
         return cutting.component_of_vertices(state)
-    waiting: list[tuple[float, int, int, int]] = []
+    waiting: list[tuple[float, float, int, int, int]] = []
     fresh = [0]
     while True:
         for component in fresh:
             best = _best_that_holds(state, component, m, judge, longest=longest)
             if best is not None:
                 place, merit = best
-                heapq.heappush(waiting, (merit, int(state.number[place]), place, component))
+                order = (merit, -float(state.length[place]), int(state.number[place]))
+                heapq.heappush(waiting, (*order, place, component))
         if not waiting:
             return cutting.component_of_vertices(state)
-        _, _, place, component = heapq.heappop(waiting)
+        _, _, _, place, component = heapq.heappop(waiting)
         fresh = [component, int(cutting.cut_edge(state, component, place))]
 
 

@@ -127,24 +127,44 @@ def _slope_of(counts, whole, slope):
 
 @njit(cache=True, nogil=True)
 def _ratio_of(below, parent, above, divergence_of_parent, whole, length):
-    """The divergence/length ratio of an edge, the divergence of its lower side, and `above` filled in."""
+    """The divergence/length ratio of an edge, the divergence of its lower side, and `above` filled in.
+
+    Divergence never falls by a cut, and stays as it is where both sides have the classes in the same shares, such as
+    one class only. Rounding would give noise on either side of 0 there, which would decide between equals.
+    """
     n_below, total = 0, 0
     for k in range(len(whole)):
         above[k] = parent[k] - below[k]
         n_below += below[k]
         total += parent[k]
+    is_alike = True
+    for k in range(len(whole)):
+        is_alike &= below[k] * total == parent[k] * n_below
     divergence = divergence_of(below, whole)
+    if is_alike:
+        return 0.0, n_below * divergence
     n_above = total - n_below
     weighted = n_above / total * divergence_of(above, whole) + n_below / total * divergence
-    return (weighted - divergence_of_parent) / length, n_below * divergence
+    return max(weighted - divergence_of_parent, 0.0) / length, n_below * divergence
+
+
+@njit(cache=True, nogil=True)
+def _goes_before(state, merit, at, other_merit, other):
+    """Whether one edge is cut before another: of smaller merit, of equals the longer, then the older."""
+    if merit != other_merit:
+        return merit < other_merit
+    if state.length[at] != state.length[other]:
+        return state.length[at] > state.length[other]
+    return state.number[at] < state.number[other]
 
 
 @njit(cache=True, nogil=True)
 def best_edges(state, component, m, longest, most):
     """The best edges of a component that may be cut, best first: their places and merits (the smaller the better).
 
-    The merit is the divergence/length ratio, or with `longest` the negative length; of equals the oldest edge. Edges
-    with too few vertices on a side are struck out for good; those marked as failing a model are passed over.
+    The merit is the divergence/length ratio, or with `longest` the negative length; of equals the longest edge goes
+    first, then the oldest. Edges with too few vertices on a side are struck out for good; those marked as failing a
+    model are passed over.
     """
     places, merits = np.empty(most, np.int32), np.empty(most)
     found = 0
@@ -179,10 +199,7 @@ def best_edges(state, component, m, longest, most):
             merit, weight = _ratio_of(state.counts[at], parent, above, divergence, state.whole, state.length[at])
             state.low_weight[at] = weight
         rank = found
-        while rank > 0 and (
-            merit < merits[rank - 1]
-            or (merit == merits[rank - 1] and state.number[at] < state.number[places[rank - 1]])
-        ):
+        while rank > 0 and _goes_before(state, merit, at, merits[rank - 1], places[rank - 1]):
             rank -= 1
         if rank == most:
             continue
@@ -237,17 +254,18 @@ def cut_edge(state, component, at):
 @njit(cache=True, nogil=True)
 def cut_all(state, m, longest):
     """Cut the best edge of all components, as long as one is left that leaves m vertices on both sides."""
-    waiting = [(0.0, np.int32(0), np.int32(0), np.int64(0))]
+    waiting = [(0.0, 0.0, np.int32(0), np.int32(0), np.int64(0))]
     waiting.pop()
     fresh = [np.int64(0)]
     while True:
         for component in fresh:
             places, merits = best_edges(state, component, m, longest, 1)
             if len(places):
-                heapq.heappush(waiting, (merits[0], state.number[places[0]], places[0], component))
+                at = places[0]
+                heapq.heappush(waiting, (merits[0], -state.length[at], state.number[at], at, component))
         if not len(waiting):
             break
-        _, _, at, component = heapq.heappop(waiting)
+        _, _, _, at, component = heapq.heappop(waiting)
         fresh = [component, cut_edge(state, component, at)]
 
 
