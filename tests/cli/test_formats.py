@@ -32,7 +32,9 @@ def sav(shoal: Shoal) -> dict[str, int]:
 
 
 def test_a_release_has_the_format_and_the_labels_of_its_input(shoal: Shoal, sav: dict[str, int]) -> None:
-    assert shoal("protect", "clinics.sav", *COLUMNS, *MODELS, "-o", "out").code == 0
+    told = shoal("protect", "clinics.sav", *COLUMNS, *MODELS, "--column-labels", "-o", "out")
+    assert told.code == 0
+    assert "'zip' is \"Where they live\"" in told.err
     reading = read_files("out/release.sav")
     assert reading.labels.codes == {"disease": {code: value for value, code in sav.items()}}
     assert reading.labels.columns == {"zip": "Where they live"}
@@ -40,6 +42,20 @@ def test_a_release_has_the_format_and_the_labels_of_its_input(shoal: Shoal, sav:
     book = {column["name"]: column for column in json.loads(Path("out/codebook.json").read_text())["columns"]}
     assert book["zip"]["label"] == "Where they live"
     assert set(book["disease"]["value_labels"].values()) == set(sav)
+
+
+def test_labels_of_columns_are_shown_to_the_steward_and_stay_unless_asked_for(
+    shoal: Shoal, sav: dict[str, int]
+) -> None:
+    told = shoal("profile", "clinics.sav")
+    assert "zip: Where they live" in told.out
+    assert "#     zip: Where they live" in Path("clinics.policy.toml").read_text()
+    labels = [column.get("label") for column in shoal("profile", "clinics.sav", "--json").json["columns"]]
+    assert [label for label in labels if label] == ["Where they live"]
+    told = shoal("protect", "clinics.sav", *COLUMNS, *MODELS, "-o", "out")
+    assert "1 of the published columns have labels, which stay here" in told.err
+    for name in ("codebook.json", "release.sav", "steward/report.json"):
+        assert b"Where they live" not in Path("out", name).read_bytes()
 
 
 def test_labels_as_values_in_another_format(shoal: Shoal, sav: dict[str, int]) -> None:

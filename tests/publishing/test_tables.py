@@ -1,8 +1,7 @@
-"""A release in every format: what is written reads back the same, or is refused; labels carry nothing of the absent."""
+"""A release in every format: what is written reads back the same, or is refused."""
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -18,7 +17,7 @@ from shoal.errors import OutputError
 from shoal.policy import Policy
 from shoal.publishing.manifest import check_manifest
 from shoal.publishing.tables import FORMATS, write_table
-from shoal.reading import Labels, read_files
+from shoal.reading import read_files
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 
 TYPED = ("parquet", "arrow", "xlsx", "sav", "dta", "xpt")
@@ -155,25 +154,3 @@ def test_a_table_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="disease"):
         made.write(tmp_path / "out", format="sav")
     assert list(tmp_path.iterdir()) == []
-
-
-# Labels
-
-
-@pytest.mark.parametrize("format", ["sav", "dta"])
-def test_labels_go_with_the_release_but_not_those_of_the_absent(tmp_path: Path, format: str) -> None:
-    codes = {value: code for code, value in enumerate(sorted(visits()["disease"].unique()), start=1)}
-    frame = visits().with_columns(pl.col("disease").replace_strict(codes, return_dtype=pl.Int64))
-    labels = Labels(
-        {"disease": "Disease found", "ward": "Where"},
-        {"disease": {**{code: value for value, code in codes.items()}, 77: "CanaryDisease"}},
-    )
-    folder = shoal.protect(frame, SCHEMA, MODELS, seed=11).write(tmp_path / "out", format=format, labels=labels)
-    reading = read_files(folder / f"release.{format}")
-    assert reading.labels.columns == labels.columns
-    assert reading.labels.codes == {"disease": {code: value for value, code in codes.items()}}
-    columns = {column["name"]: column for column in json.loads((folder / "codebook.json").read_text())["columns"]}
-    assert columns["disease"]["label"] == "Disease found"
-    assert columns["disease"]["value_labels"] == {str(code): value for value, code in codes.items()}
-    for path in folder.rglob("*"):
-        assert not path.is_file() or b"CanaryDisease" not in path.read_bytes()

@@ -135,17 +135,6 @@ def test_labels_of_several_files_go_together_or_are_refused(tmp_path: Path) -> N
     assert mapped.frame["gender"].to_list() == ["male", "female", "canary", "female"]
 
 
-def test_only_labels_of_codes_that_can_be_seen_are_shown() -> None:
-    labels = Labels({}, {"sex": {1: "male", 2: "female", 3: "canary", -4: "low", 5: "x"}, "city": {"n": "north"}})
-    assert labels.of_codes_in(pl.Series("sex", [1, 1, None])) == {1: "male"}
-    assert labels.of_codes_in(pl.Series("sex", ["{1, 2}", "1"])) == {1: "male", 2: "female"}
-    assert labels.of_codes_in(pl.Series("sex", ["1-2 or missing", None])) == {1: "male", 2: "female"}
-    assert labels.of_codes_in(pl.Series("sex", ["-4 to 1"])) == {1: "male", -4: "low"}
-    assert labels.of_codes_in(pl.Series("sex", ["*", "13"])) == {}
-    assert labels.of_codes_in(pl.Series("city", ["{n, s}"])) == {"n": "north"}
-    assert labels.of_codes_in(pl.Series("city", ["s"])) == {}
-
-
 # Excel
 
 

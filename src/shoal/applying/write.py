@@ -13,6 +13,7 @@ from shoal.applying.apply import Applied
 from shoal.errors import ParameterError
 from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
+from shoal.publishing.labels import labels_known_from
 from shoal.publishing.manifest import EARLIER_INPUTS, MANIFEST_PATH, sha256_of_file, write_manifest
 from shoal.publishing.pages import write_pages_from
 from shoal.publishing.tables import FORMATS, write_table
@@ -53,7 +54,8 @@ def write_applied(
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
-        write_table(applied.frame, new / f"release.{format}", format, csv=csv, labels=labels,
+        write_table(applied.frame, new / f"release.{format}", format, csv=csv,
+                    labels=labels_known_from(book["columns"], labels or Labels()),
                     safe_cells=stored.policy.safe_cells)  # fmt: skip
         write_json(new / "codebook.json", book)
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")

@@ -105,6 +105,8 @@ def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
         document["seed"] = flags["seed"]
     if flags.get("safe_cells"):
         document["safe_cells"] = True
+    if flags.get("column_labels"):
+        document["column_labels"] = True
 
 
 def _lay_ledger(document: dict[str, Any], flags: Flags, folder: Path) -> None:

@@ -54,7 +54,8 @@ def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **fla
     reading = read_table([file], policy, target.parent, flags)
     say.say_notes(reading.notes)
     seen = look(reading.frame)
-    text = starter_policy(seen, table_name=reading.source.name.strip("'"))
+    labels = reading.labels.columns
+    text = starter_policy(seen, table_name=reading.source.name.strip("'"), labels=labels)
     if source := policy.to_document().get("source"):
         text += "\n[source]\n" + "\n".join(assignment(key, value) for key, value in source.items()) + "\n"
     if is_written:
@@ -63,9 +64,12 @@ def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **fla
         say.say_notes([f"'{target}' exists and was left as it is. Name another file with -o, or use --overwrite."])
     if as_json:
         written = str(target) if is_written else None
-        say.say_json({**seen.to_dict(), "policy": written, "seconds": time.perf_counter() - clock})
+        answer = seen.to_dict()
+        answer["columns"] = [{**column, **({"label": labels[column["name"]]} if column["name"] in labels else {})}
+                             for column in answer["columns"]]  # fmt: skip
+        say.say_json({**answer, "policy": written, "seconds": time.perf_counter() - clock})
     else:
-        _show(seen, without_credentials(file), target)
+        _show(seen, labels, without_credentials(file), target)
 
 
 def _name_of(file: str, flags: Mapping[str, Any]) -> str:
@@ -78,7 +82,7 @@ def _name_of(file: str, flags: Mapping[str, Any]) -> str:
     return Path(file).name.split(".")[0] or "table"
 
 
-def _show(seen: Profile, file: str, target: Path) -> None:
+def _show(seen: Profile, labels: Mapping[str, str], file: str, target: Path) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -98,5 +102,9 @@ def _show(seen: Profile, file: str, target: Path) -> None:
         table.add_row(Text(column.name), column.kind, *counts, column.role, column.reason)
     screen = say.console()
     screen.print(table)
+    if labels:
+        screen.print("Labels of columns in the file; they leave only where you ask for it (--column-labels):")
+    for name, label in labels.items():
+        screen.print(f"  {name}: {' '.join(label.split())}", markup=False, highlight=False, overflow="fold")
     screen.print(f"Policy: {target}. Read it, change what is wrong, then:", markup=False)
     screen.print(f"  shoal protect {file} --policy {target} -o out", markup=False)

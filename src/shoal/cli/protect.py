@@ -44,6 +44,8 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.option("--format", "format_", type=click.Choice(options.FORMATS), help="Default: the input's.")
 @click.option("--safe-cells", is_flag=True, help="Put an apostrophe before cells that a spreadsheet would run, in CSV "
               "and Excel files.")  # fmt: skip
+@click.option("--column-labels", is_flag=True, help="Publish the labels of columns of SPSS, Stata and SAS files too; "
+              "shoal profile shows them.")  # fmt: skip
 @click.option("--into", metavar="URL", help="Write the release to a database too: postgresql://host/db, sqlite:///file "
               "or duckdb:///file.")  # fmt: skip
 @click.option("--into-table", metavar="NAME", help="The table of --into; its sensitive tables are NAME_attribute.")
@@ -190,6 +192,7 @@ def protect(
             into=into,
             into_table=into_table,
             safe_cells=policy.safe_cells,
+            column_labels=policy.column_labels,
             started=started,
             ledger=ledger,
         )

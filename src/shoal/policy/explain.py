@@ -33,6 +33,8 @@ def explain(policy: Policy) -> str:
         sentences.append(
             "CSV and Excel files have an apostrophe before cells that a spreadsheet would run as formulas."
         )
+    if policy.column_labels:
+        sentences.append("The labels of columns leave with the release, as they stand in the files that were read.")
     if policy.seed is not None:
         sentences.append(f"The seed {policy.seed} governs ties and noise; never pseudonyms and record order.")
     return "\n".join(sentences)

@@ -62,6 +62,7 @@ class _File(Choices):
     ledger: LedgerChoices | None = None
     seed: StrictInt | None = None
     safe_cells: StrictBool = False
+    column_labels: StrictBool = False
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
@@ -121,6 +122,7 @@ def policy_from_document(
         source=file.source,
         seed=file.seed,
         safe_cells=file.safe_cells,
+        column_labels=file.column_labels,
         knowledge=None if file.knowledge is None else file.knowledge.knowledge(),
         tables=file.tables,
         ledger=file.ledger,

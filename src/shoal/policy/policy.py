@@ -318,6 +318,8 @@ class Policy:
         Governs ties and noise; None draws one.
     safe_cells
         Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run.
+    column_labels
+        Whether the labels that SPSS, Stata and SAS files have for their columns leave with the release.
     knowledge
         What an adversary is taken to know, for models that reckon with it; None where the policy does not say.
     tables
@@ -343,6 +345,7 @@ class Policy:
     source: SourceChoices = field(default_factory=SourceChoices)
     seed: int | None = None
     safe_cells: bool = False
+    column_labels: bool = False
     knowledge: Knowledge | None = None
     tables: Mapping[str, TableChoices] = field(default_factory=dict)
     ledger: LedgerChoices | None = None

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from shoal.policy.numbers import exact_decimal
 from shoal.policy.write import value_text
 from shoal.table.profile import ColumnProfile, Profile
 
 
-def starter_policy(profile: Profile, *, table_name: str) -> str:
+def starter_policy(profile: Profile, *, table_name: str, labels: Mapping[str, str] | None = None) -> str:
     """The text of a policy file for a table that was looked at.
 
     The roles are suggestions; the limits are ones that the whole table can meet, so that the policy runs as it is.
+    `labels` are those that the file has for its columns: the steward reads them here before they decide.
     """
     lines = [
         f"# A policy to start from, for {_comment(table_name)}:",
@@ -20,6 +21,7 @@ def starter_policy(profile: Profile, *, table_name: str) -> str:
         "# Roles were guessed from names and counts. You know the data: read each line, and change what is wrong.",
         "# Then run: shoal protect FILE --policy THIS_FILE -o out",
         "",
+        *_labels(labels or {}),
         "[columns]",
         *_person(profile),
         *_list("quasi", "What others may know of a person; masked.", profile, with_kind=True),
@@ -53,6 +55,18 @@ def starter_policy(profile: Profile, *, table_name: str) -> str:
         "max_suppressed = 0",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _labels(labels: Mapping[str, str]) -> list[str]:
+    if not labels:
+        return []
+    return [
+        "# The labels of columns in the file. Whoever wrote them may have written down a person, so they stay here:",
+        *(f"#     {_comment(name)}: {_comment(label)}" for name, label in labels.items()),
+        "# Write true to publish those of published columns; that of the person column never leaves.",
+        "column_labels = false",
+        "",
+    ]
 
 
 def _person(profile: Profile) -> list[str]:

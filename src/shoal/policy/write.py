@@ -29,6 +29,7 @@ def document_of(policy: Policy) -> dict[str, Any]:
     document = {
         "seed": policy.seed,
         "safe_cells": policy.safe_cells or None,
+        "column_labels": policy.column_labels or None,
         "source": _source(policy),
         "columns": _columns(policy),
         "models": models_table(policy.models),

@@ -227,6 +227,7 @@ class Release:
         into_table: str | None = None,
         ledger: Ledger | None = None,
         safe_cells: bool = False,
+        column_labels: bool = False,
     ) -> Path:
         """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
 
@@ -243,7 +244,7 @@ class Release:
             Whether to write steward/persons.parquet, which says who has which pseudonym.
         labels
             Those of columns and codes that came with the table (`reading.labels`), for codebook.json and for formats
-            that hold labels.
+            that hold labels. Of codes those leave that can be seen in the release and that two persons have.
         sources
             What the manifest calls inputs that are no files (`reading.source.shown`).
         into, into_table
@@ -255,6 +256,9 @@ class Release:
             model together with earlier ones.
         safe_cells
             Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run as formulas.
+        column_labels
+            Whether the labels of columns leave too, that of the person column excepted. Read them first: whoever wrote
+            them may have written down a person. A warning shows those that leave.
 
         Raises
         ------
@@ -269,4 +273,5 @@ class Release:
             self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
             policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels,
             sources=sources, into=into, into_table=into_table, ledger=ledger, safe_cells=safe_cells,
+            column_labels=column_labels,
         )  # fmt: skip

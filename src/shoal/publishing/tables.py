@@ -53,8 +53,8 @@ def write_table(
     csv
         How CSV files are written.
     labels
-        Of columns and codes; SPSS and Stata files take both, SAS transport files those of columns. Only codes that are
-        published get their labels.
+        Of columns and codes, those that may leave; SPSS and Stata files take both, SAS transport files those of
+        columns.
     safe_cells
         Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run.
 
@@ -193,9 +193,9 @@ def _write_statistical(frame: pl.DataFrame, path: Path, format: str, labels: Lab
     options: dict[str, Any] = {"column_labels": {column: labels.columns.get(column) for column in frame.columns}}
     if format != "xpt":
         options["variable_value_labels"] = {
-            column.name: of_codes
+            column.name: labels.codes[column.name]
             for column in fitted.iter_columns()
-            if column.dtype.is_integer() and (of_codes := labels.of_codes_in(column))
+            if column.dtype.is_integer() and column.name in labels.codes
         }
     writer = {"sav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}[format]
     _written(lambda: getattr(pyreadstat, writer)(fitted, path, **options), f"a {name} file")

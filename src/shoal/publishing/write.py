@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, is_dataclass, replace
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, ShoalWarning
 from shoal.masking import Mean, Ranges, Suppress
 from shoal.masking.scheme import scheme_of
 from shoal.measuring.look import look_at_release
 from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
+from shoal.publishing.labels import labels_that_leave, notes_on_labels
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.pages import policy_in, write_pages
 from shoal.publishing.sql import write_database
@@ -91,6 +93,7 @@ def write_release(
     into_table: str | None = None,
     ledger: Ledger | None = None,
     safe_cells: bool = False,
+    column_labels: bool = False,
 ) -> Path:
     """Write a release to a folder in one step: it is filled beside and swapped in when all is there."""
     started = started or datetime.now(UTC)
@@ -105,8 +108,11 @@ def write_release(
         raise ParameterError("This mask publishes no pseudonyms, so there is no person map to keep.")
     _refuse_unmet_in_files(release, format)
     policy_text = (
-        policy_text if policy_text is not None else policy_text_of(release, csv or CsvOptions(), safe_cells=safe_cells)
+        policy_text
+        if policy_text is not None
+        else policy_text_of(release, csv or CsvOptions(), safe_cells=safe_cells, column_labels=column_labels)
     )
+    release, labels = _with_labels_that_leave(release, labels or Labels(), column_labels=column_labels)
     remembering = nullcontext() if ledger is None else ledger.recording(release, folder, in_database=into is not None)
     with (
         remembering as entry,
@@ -151,6 +157,15 @@ def write_release(
             write_database(_tables_of(release, into_table), into, overwrite=overwrite,
                            about_to_commit=lambda: _note_written(entry))  # fmt: skip
     return Path(folder)
+
+
+def _with_labels_that_leave(release: Release, labels: Labels, *, column_labels: bool) -> tuple[Release, Labels]:
+    """The labels that may leave, and the release with what the steward is told of them; it is shown at once too."""
+    leaving = labels_that_leave(labels, release.table, release.published, column_labels=column_labels)
+    notes = notes_on_labels(labels, leaving, release.table)
+    for note in notes:
+        warnings.warn(note, ShoalWarning, stacklevel=4)
+    return replace(release, notes=(*release.notes, *notes)), leaving
 
 
 def _refuse_unmet_in_files(release: Release, format: str) -> None:
@@ -245,7 +260,7 @@ def codebook(
             entry["shown_as"] = "permuted inside the group, apart from the other attributes"
         else:
             entry["shown_as"] = "unchanged"
-        columns.append({**entry, **_labels_of(release.published.frame[name], labels or Labels())})
+        columns.append({**entry, **_labels_of(name, labels or Labels())})
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
     book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
     book.update(how_cells_are_written(format, csv, safe_cells=safe_cells))
@@ -257,14 +272,14 @@ def codebook(
     return book
 
 
-def _labels_of(published: pl.Series, labels: Labels) -> dict[str, Any]:
-    """What the codebook says of a column's labels; of codes only those that can be seen in the release."""
-    label, of_codes = labels.columns.get(published.name), labels.of_codes_in(published)
-    of_texts = {str(code): text for code, text in of_codes.items()}
+def _labels_of(published: str, labels: Labels) -> dict[str, Any]:
+    """What the codebook says of a column's labels."""
+    label = labels.columns.get(published)
+    of_texts = {str(code): text for code, text in labels.codes.get(published, {}).items()}
     return {**({"label": label} if label else {}), **({"value_labels": of_texts} if of_texts else {})}
 
 
-def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = False) -> str:
+def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = False, column_labels: bool = False) -> str:
     """The policy that makes the same release again."""
     from shoal.policy import Policy
     from shoal.policy.policy import SourceChoices
@@ -283,7 +298,7 @@ def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = Fals
         seed=release.seed,
         knowledge=release.knowledge,
     )
-    return replace(policy, source=source, safe_cells=safe_cells).to_toml()
+    return replace(policy, source=source, safe_cells=safe_cells, column_labels=column_labels).to_toml()
 
 
 def _options(chosen: object) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -32,27 +31,6 @@ class Labels:
             {names.get(column, column): label for column, label in self.columns.items()},
             {names.get(column, column): labels for column, labels in self.codes.items()},
         )
-
-    def of_codes_in(self, published: pl.Series) -> dict[Code, str]:
-        """The labels of those codes that can be seen in a published column, and of no others.
-
-        A label of a code that nobody published has would tell what there was: some programs make labels from the data.
-        """
-        known = self.codes.get(published.name, {})
-        if not known:
-            return {}
-        shown: set[object] = set(published.drop_nulls().unique().to_list())
-        if published.dtype in (pl.String, pl.Categorical, pl.Enum):  # ranges and sets of codes
-            shown = set().union(*(_codes_in(str(text)) for text in shown))
-            return {code: label for code, label in known.items() if str(code) in shown}
-        return {code: label for code, label in known.items() if code in shown}
-
-
-def _codes_in(text: str) -> set[str]:
-    """The codes that a masked value names: 1 and 3 in "1-3", "{1, 3}" and "1-3 or missing"."""
-    inside = text.removesuffix(" or missing").removeprefix("{").removesuffix("}")
-    numbers = re.findall(r"-?\d+(?:\.\d+)?", inside)
-    return {inside, *re.split(r", | to ", inside), *numbers, *(number.removeprefix("-") for number in numbers)}
 
 
 def labels_of_all(labels: Iterable[Labels], names: Sequence[str]) -> Labels:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import polars as pl
 
@@ -57,7 +58,7 @@ class Profile:
         """The column that probably names the person."""
         return next(iter(self.names("person")), None)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, without any value of the table."""
         columns = [
             {
