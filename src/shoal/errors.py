@@ -10,11 +10,26 @@ import difflib
 import re
 from collections.abc import Iterable
 
+_SUGGESTION = re.compile(r"Did you mean '.*?'\?")
+
 
 class ShoalError(Exception):
-    """Base of all errors that shoal raises on purpose; the command line exits with `exit_code`."""
+    """Base of all errors that shoal raises on purpose; the command line exits with `exit_code`.
+
+    Parameters
+    ----------
+    message
+        What happened, with names and numbers, and then what to do: all of it.
+    hint
+        The part of it that says what to do, for doors that show it by itself. Where none is given it is the question
+        of the message ("Did you mean 'zip'?"), if it has one.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str = "", *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint: str | None = hint or " ".join(_SUGGESTION.findall(message)) or None
 
 
 class InputError(ShoalError):

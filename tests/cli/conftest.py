@@ -48,6 +48,18 @@ class Answer:
     def json(self) -> dict[str, Any]:
         """The answer to --json: one object on one line, and nothing else."""
         assert self.code in (0, 3), self.err
+        return self._one_object()
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error that a command tells under --json, in the one object on stdout."""
+        assert self.code != 0, self.out
+        answer = self._one_object()
+        assert answer.keys() == {"error"}, self.out
+        assert answer["error"].keys() == {"kind", "message", "hint"}, self.out
+        return dict(answer["error"])
+
+    def _one_object(self) -> dict[str, Any]:
         assert self.out.count("\n") == 1, self.out
         assert self.out.endswith("\n")
 

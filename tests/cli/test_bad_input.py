@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -17,10 +18,13 @@ ROLES = ["--person", "name", "--quasi", "age,gender:nominal,zip", "--sensitive",
 
 def refused(run: Answer, *told: str, code: int = 2) -> None:
     assert run.code == code, (run.out, run.err)
-    assert run.out == ""
+    if run.out:
+        error = run.error
+        assert error["message"] in run.err.replace("Error: ", "")
+        assert error["hint"] is None or error["hint"]
     for words in told:
         assert words in run.err
-    assert "Quixote" not in run.err, "a cell value was told"
+    assert "Quixote" not in run.err + run.out, "a cell value was told"
     assert "Traceback" not in run.err
     assert not Path("out").exists(), "something was written"
     assert not [path for path in Path().iterdir() if path.name.startswith(".")], "something was left behind"
@@ -196,3 +200,68 @@ def test_a_method_and_a_mask_that_there_are_not_stand_among_the_faults_of_a_poli
     assert shoal("assess", "clinics.csv", "--policy", "mended.toml").code == 0, "it asks for no method"
     replaced = shoal("protect", "clinics.csv", "--policy", "mended.toml", "--method", "mondrian", "-o", "out")
     assert replaced.code == 0, replaced.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "code", "message", "hint"),
+    [
+        (["assess", "clinics.csv", "--quasi", "agee"], "SchemaError", 2, "'agee'", "Did you mean 'age'?"),
+        (["assess", "absent.csv", "--quasi", "age"], "InputError", 2, "There is no file 'absent.csv'", None),
+        (["protect", "clinics.csv", *COLUMNS, "--k", "20", "-o", "out"], "CannotSatisfyError", 3, "cannot be met",
+         "Ask for at most 19."),
+        (["protect", "clinics.csv", "--sensitiv", "age"], "UsageError", 2, "--sensitiv", "Did you mean --sensitive?"),
+        (["protect", "clinics.csv", "--seed", "x"], "UsageError", 2, "--seed", "Try 'shoal protect --help' for help."),
+        (["protct", "clinics.csv"], "UsageError", 2, "'protct'", "Did you mean 'protect'?"),
+        (["--zzz"], "UsageError", 2, "--zzz", "Try 'shoal --help' for help."),
+        (["verify", "absent"], "InputError", 2, "There is no release 'absent'", None),
+        (["ledger", "absent.ledger"], "InputError", 2, "absent.ledger", None),
+    ],
+)  # fmt: skip
+def test_under_json_an_error_is_the_one_object_on_stdout(
+    shoal: Shoal, arguments: list[str], kind: str, code: int, message: str, hint: str | None
+) -> None:
+    plain, run = shoal(*arguments), shoal(*arguments, "--json")
+    assert plain.out == ""
+    assert (run.code, run.err) == (plain.code, plain.err)
+    assert run.code == code
+    assert message in run.error["message"]
+    assert (run.error["kind"], run.error["hint"]) == (kind, hint)
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "code"),
+    [
+        (MemoryError(), "NotEnoughMemoryError", 2),
+        (KeyboardInterrupt(), "Interrupted", 1),
+        (RuntimeError("the value Quixote broke it"), "Unexpected", 1),
+        (pl.exceptions.PanicException("the value Quixote broke it"), "Unexpected", 1),
+    ],
+)
+def test_under_json_what_ends_a_command_early_is_told_there_too(
+    shoal: Shoal, monkeypatch: pytest.MonkeyPatch, raised: BaseException, kind: str, code: int
+) -> None:
+    from shoal import pipeline
+
+    def broken(*args: object, **kwargs: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(pipeline, "assess", broken)
+    run = shoal("assess", "clinics.csv", *COLUMNS, "--json")
+    assert (run.code, run.error["kind"]) == (code, kind)
+    assert "Quixote" not in run.out + run.err
+
+
+def test_an_answer_is_not_followed_by_an_error(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.cli import output
+
+    say = output.say_json
+
+    def say_and_break(answer: Mapping[str, object]) -> None:
+        say(answer)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(output, "say_json", say_and_break)
+    run = shoal("assess", "clinics.csv", *COLUMNS, "--json")
+    assert run.code == 1
+    assert run.out.count("\n") == 1
+    assert '"error"' not in run.out

@@ -13,7 +13,8 @@ from typing import Any
 import click
 
 import shoal
-from shoal.errors import ShoalError, did_you_mean, without_credentials
+from shoal.cli.output import expect_json, say_error
+from shoal.errors import NotEnoughMemoryError, ShoalError, did_you_mean, without_credentials
 
 COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "ledger", "tune",
             "compare", "serve")  # fmt: skip
@@ -44,6 +45,15 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"There is no command '{args[0]}'. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note whether one JSON object is expected, also where the flags turn out to be wrong."""
+        expect_json("--json" in args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            _tell_misused(ctx, error)
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what it raises becomes a message on stderr and an exit code, never values of the table."""
         try:
@@ -51,44 +61,64 @@ class LazyGroup(click.Group):
         except ShoalError as error:
             if ctx.meta.get("shoal.debug"):
                 traceback.print_exc()
-            click.echo(f"{type(error).__name__}: {without_credentials(str(error))}", err=True)
+            _tell(error)
             ctx.exit(error.exit_code)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, OSError) as error:
-            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-                _tell_unexpected(ctx, error)
-            if isinstance(error, click.ClickException) and without_credentials(error.message) != error.message:
+        except click.ClickException as error:
+            _tell_misused(ctx, error)
+            if without_credentials(error.message) != error.message:
                 raise click.UsageError(without_credentials(error.message), ctx) from None
+            raise
+        except (KeyboardInterrupt, click.Abort):
+            say_error("Interrupted", "The command was interrupted before it had an answer.", None)
+            raise
+        except (click.exceptions.Exit, SystemExit, BrokenPipeError):
             raise
         except MemoryError as error:
             _tell_too_little_memory(ctx, error)
-        except Exception as error:
+        except BaseException as error:  # also the panics of what is written in Rust
             _tell_unexpected(ctx, error)
 
 
-def _tell_unexpected(ctx: click.Context, error: Exception) -> None:
+def _tell(error: ShoalError) -> None:
+    """Say an error on stderr, and as an object on stdout where one is expected."""
+    kind, message = type(error).__name__, without_credentials(str(error))
+    click.echo(f"{kind}: {message}", err=True)
+    say_error(kind, message, None if error.hint is None else without_credentials(error.hint))
+
+
+def _tell_misused(ctx: click.Context, error: click.ClickException) -> None:
+    """The object for a command that was typed wrongly; click says the same on stderr."""
+    usage = error.ctx if isinstance(error, click.UsageError) and error.ctx is not None else ctx
+    hint = ShoalError(error.message).hint or f"Try '{usage.command_path} {usage.help_option_names[-1]}' for help."
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        hint = f"Did you mean {' or '.join(sorted(error.possibilities))}?"
+    say_error("UsageError", without_credentials(error.format_message()), hint)
+
+
+def _tell_unexpected(ctx: click.Context, error: BaseException) -> None:
     """Where an unexpected error came up. Its own words may hold values of the table: they are for --debug only."""
     if ctx.meta.get("shoal.debug"):
         traceback.print_exc()
-    click.echo(
-        f"Unexpected {type(error).__name__}{_place_of(error)}. Nothing was written. This is a fault in shoal. Run "
-        "again with --debug to see it in full; that may show values of the table.",
-        err=True,
-    )
+    hint = "Run again with --debug to see it in full; that may show values of the table."
+    happened = f"Unexpected {type(error).__name__}{_place_of(error)}. Nothing was written. This is a fault in shoal."
+    message = f"{happened} {hint}"
+    click.echo(message, err=True)
+    say_error("Unexpected", message, hint)
     ctx.exit(UNEXPECTED)
 
 
 def _tell_too_little_memory(ctx: click.Context, error: MemoryError) -> None:
     if ctx.meta.get("shoal.debug"):
         traceback.print_exc()
-    click.echo(
-        f"NotEnoughMemoryError: There is too little memory for this table{_place_of(error)}. Nothing was written. "
-        "Free some memory, take fewer columns, or protect a Parquet or CSV file in portions (--engine stream).",
-        err=True,
+    hint = "Free some memory, take fewer columns, or protect a Parquet or CSV file in portions (--engine stream)."
+    told = NotEnoughMemoryError(
+        f"There is too little memory for this table{_place_of(error)}. Nothing was written. {hint}", hint=hint
     )
-    ctx.exit(ShoalError.exit_code)
+    _tell(told)
+    ctx.exit(told.exit_code)
 
 
-def _place_of(error: Exception) -> str:
+def _place_of(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "shoal" in frame.filename.replace("\\", "/").split("/")]
     return f" (at {ours[-1].name} in {ours[-1].filename.replace(chr(92), '/').split('/')[-1]})" if ours else ""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+_OWES_JSON = "shoal.owes-json"
 SECONDS_BEFORE_PROGRESS = 1.0
 WIDTH_OF_FILES = 100
 """Characters a line where no terminal says how wide it is."""
@@ -40,9 +41,21 @@ MEASURES = {
 }
 
 
+def expect_json(is_expected: bool) -> None:
+    """Note for the running command whether stdout must have one JSON object, whatever happens."""
+    click.get_current_context().meta[_OWES_JSON] = is_expected
+
+
 def say_json(answer: Mapping[str, Any]) -> None:
     """One object on one line; what is not a finite number is null."""
+    click.get_current_context().meta[_OWES_JSON] = False
     click.echo(json.dumps(plain(answer), allow_nan=False))
+
+
+def say_error(kind: str, message: str, hint: str | None) -> None:
+    """The error as the one object on stdout, where an object is expected and none was said yet."""
+    if click.get_current_context().meta.get(_OWES_JSON):
+        say_json({"error": {"kind": kind, "message": message, "hint": hint}})
 
 
 def plain(value: Any) -> Any:

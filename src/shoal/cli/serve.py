@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 import click
 
 from shoal.cli import options
+from shoal.cli.output import say_json
 
 EPILOG = """\b
 Examples:
@@ -97,8 +97,7 @@ def _announce(address: str) -> None:
 
 def _announce_json(address: str) -> None:
     """The same as one object on one line."""
-    click.echo(json.dumps({"url": address, "port": urlsplit(address).port}))
-    sys.stdout.flush()
+    say_json({"url": address, "port": urlsplit(address).port})
 
 
 FEWEST_CHARACTERS = 12

@@ -80,9 +80,11 @@ def refuse_unfit_values(seen: Mapping[str, tuple[int, int]], models: Sequence[Mo
             raise SchemaError("\n".join(unfit))
         most = sum(caps.get(name, 0) for name in seen)
         if set(seen) <= caps.keys() and 0 < most < model.asked:
+            hint = f"Ask for at most {most:,}, raise the caps, or leave one out."
             raise CannotSatisfyError(
                 f"{model.name} {model.asked:g} cannot be met: its caps admit {most:,} values to be deleted, never "
-                f"{model.asked:g}. Ask for at most {most:,}, raise the caps, or leave one out."
+                f"{model.asked:g}. {hint}",
+                hint=hint,
             )
 
 
@@ -121,10 +123,13 @@ def refuse_broken(models: Sequence[Model], counts: GroupCounts, *, n_suppressed:
     """Refuse a table whose counts as one group break a model; say which, and what could be met."""
     impossible = [_explain(model, counts, n_suppressed) for model in models if not model.holds(counts).all()]
     if impossible:
-        raise CannotSatisfyError("\n".join(impossible))
+        raise CannotSatisfyError(
+            "\n".join(f"{said} {hint}" for said, hint in impossible), hint="\n".join(hint for _, hint in impossible)
+        )
 
 
-def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> str:
+def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> tuple[str, str]:
+    """Why a whole table breaks a model, and what to do."""
     n_records, n_persons = int(counts.records.sum()), int(counts.persons.sum())
     reached = worst_of(model, model.reached(counts))
     column = getattr(model, "column", None)
@@ -135,38 +140,41 @@ def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> str:
         f"{n_persons:,} persons together{without}"
     )
     if model.needs & JOINT:
-        return f"{said} {_reach_together(model, counts, reached)}"
+        reach, hint = _reach_together(model, counts, reached)
+        return f"{said} {reach}", hint
     if model.needs & BACKGROUND:
-        return f"{said} {_reach_by_rules(model, counts, reached)}"
+        reach, hint = _reach_by_rules(model, counts, reached)
+        return f"{said} {reach}", hint
     if reached >= model.asked if model.higher_is_safer else reached <= model.asked:  # what else a model asks for
-        return f"{said} are too few. Ask for a group of at most {n_records:,} records."
+        return f"{said} are too few.", f"Ask for a group of at most {n_records:,} records."
     if not model.needs - SIZES:  # whoever is left out makes the table smaller
-        return f"{said} reach {reached:.4g}. Ask for at most {_within_reach(reached, model.higher_is_safer)}."
+        return f"{said} reach {reached:.4g}.", f"Ask for at most {_within_reach(reached, model.higher_is_safer)}."
     leave_out = "allow persons to be left out (max_suppressed) or records of persons who have many (max_records)."
     if model.higher_is_safer and reached <= 0:
-        return f"{said} reach 0, so that no smaller threshold can be met either. To go on, {leave_out}"
+        return f"{said} reach 0, so that no smaller threshold can be met either.", f"To go on, {leave_out}"
     limit = f"{'at most' if model.higher_is_safer else 'at least'} {_within_reach(reached, model.higher_is_safer)}"
-    return f"{said} reach {reached:.4g}. Ask for {limit}, or {leave_out}"
+    return f"{said} reach {reached:.4g}.", f"Ask for {limit}, or {leave_out}"
 
 
-def _reach_together(model: Model, counts: GroupCounts, reached: float) -> str:
+def _reach_together(model: Model, counts: GroupCounts, reached: float) -> tuple[str, str]:
     """What all sensitive attributes together reach; leaving persons out makes it smaller."""
     proof = getattr(model, "proof", None)
     if proof is not None and proof(counts)[0] == "limit":
-        return f"are proved to reach {reached:g}, and a longer search was given up. Ask for at most {reached:g}."
+        return f"are proved to reach {reached:g}, and a longer search was given up.", f"Ask for at most {reached:g}."
     caps = ", or cap the attributes that have few values" if hasattr(model, "caps") else ""
-    return f"reach {reached:g}. Ask for at most {reached:g}{caps}."
+    return f"reach {reached:g}.", f"Ask for at most {reached:g}{caps}."
 
 
-def _reach_by_rules(model: Model, counts: GroupCounts, reached: float) -> str:
+def _reach_by_rules(model: Model, counts: GroupCounts, reached: float) -> tuple[str, str]:
     """What rules that an adversary knows leave, and what to relax."""
     below = getattr(model, "members_below", None)
     n_below = 0 if below is None else int(below(counts).sum())
     fewer = f"Ask for at most {reached:g}, reckon" if reached >= 2 else "Reckon"
     return (
         f"leave {n_below:,} persons fewer than {model.asked:g} values, the fewest {reached:g}, once the rules are "
-        f"known. {fewer} with fewer rules (a higher min-expectation, a lower max-len, or strike those that no "
-        f"adversary can know), or allow {n_below:,} persons or more to be left out (max_suppressed)."
+        "known.",
+        f"{fewer} with fewer rules (a higher min-expectation, a lower max-len, or strike those that no adversary can "
+        f"know), or allow {n_below:,} persons or more to be left out (max_suppressed).",
     )
 
 

@@ -58,15 +58,20 @@ def engine_for(
         f"there are {_gb(there_is)}."
     )
     if why_not:
-        raise NotEnoughMemoryError(
-            f"{told} It cannot be read in portions: {' '.join(why_not)} Take fewer columns, choose what can be done in "
-            "portions (--engine stream tells), free some memory, or try all the same with --engine memory."
+        hint = (
+            "Take fewer columns, choose what can be done in portions (--engine stream tells), free some memory, or try "
+            "all the same with --engine memory."
         )
+        raise NotEnoughMemoryError(f"{told} It cannot be read in portions: {' '.join(why_not)} {hint}", hint=hint)
     in_portions = needed_in_portions(size, schema)
     if in_portions > MARGIN * there_is:
+        hint = (
+            "Take fewer quasi-identifiers, free some memory, use a larger machine, or try all the same with "
+            "--engine stream."
+        )
         raise NotEnoughMemoryError(
-            f"{told} Read in portions it still needs about {_gb(in_portions)} for its {size.persons:,} persons. Take "
-            "fewer quasi-identifiers, free some memory, use a larger machine, or try all the same with --engine stream."
+            f"{told} Read in portions it still needs about {_gb(in_portions)} for its {size.persons:,} persons. {hint}",
+            hint=hint,
         )
     return STREAM
 
@@ -87,10 +92,14 @@ def refuse_too_large(files: Sequence[str], csv: CsvOptions) -> None:
         return
     needed = size.records * size.bytes_a_record + size.file_bytes
     if needed > there_is:
-        raise NotEnoughMemoryError(
-            f"The {size.records:,} records alone need about {_gb(needed)} of memory, and there are {_gb(there_is)}. "
+        hint = (
             "Take fewer columns or a sample of the persons, free some memory, or use a larger machine. 'shoal protect' "
             "works on files larger than memory."
+        )
+        raise NotEnoughMemoryError(
+            f"The {size.records:,} records alone need about {_gb(needed)} of memory, and there are {_gb(there_is)}. "
+            f"{hint}",
+            hint=hint,
         )
 
 
