@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -42,6 +42,7 @@ from shoal.mining.rules import Rules
 from shoal.models.contract import Model
 from shoal.models.counts import JOINT
 from shoal.models.exact import IntArray
+from shoal.models.related import EveryTable, Related
 from shoal.models.verdict import Verdict
 from shoal.progress import Progress, silent
 from shoal.publishing.cells import note_on_cells
@@ -98,6 +99,7 @@ def protect(
     max_linkage: float | None = None,
     knowledge: Knowledge | None = None,
     line_of: LineOf | None = None,
+    views: Callable[[Table], Related] | None = None,
     **options: Any,
 ) -> Release:
     """Group the persons of a table so that every group meets every model, mask the groups, and verify the result.
@@ -130,6 +132,9 @@ def protect(
     knowledge
         What an adversary is taken to know, for models that reckon with it and bring no rules of their own: how rules
         are mined, which are struck out, and what is known besides.
+    views
+        Where the frame is several tables joined: which rows each person has in each of them (`shoal.relating` says so).
+        Groups are then formed such that every table meets every model by its own rows.
 
     Raises
     ------
@@ -159,16 +164,18 @@ def protect(
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = face(table, models, knowledge, is_linked=getattr(chosen_mask, "links_values", True))
     refuse_unfit(table, models)
+    asked = [*models, *([] if views is None else [EveryTable()])]
+    table = replace(table, views=views)
     if queries:
         refuse_no_numbers(table, kinds_asked)
     if associations:
         refuse_no_rules(table)
     before, spread_before = _measured(table) if measure_input else (None, None)
     rng = np.random.default_rng(seed)
-    table = within_budget(table, models, max_suppressed=max_suppressed, max_records=max_records, rng=rng)
+    table = within_budget(table, asked, max_suppressed=max_suppressed, max_records=max_records, rng=rng)
     refuse_excluded(table, models)
-    refuse_impossible(table, models)
-    grouping = _grouped(chosen_method, table, models, progress, rng)
+    refuse_impossible(table, asked)
+    grouping = _grouped(chosen_method, table, asked, progress, rng)
     progress("masking", 0.0)
     published = publish(table, grouping, chosen_mask, rng=rng)
     linkage = None

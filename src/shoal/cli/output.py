@@ -162,8 +162,22 @@ def verdict_table(verdict: Mapping[str, Any]) -> Table:
 def show_verdict(screen: Console, verdict: Mapping[str, Any]) -> None:
     """The verdict, and what it does not say by itself."""
     screen.print(verdict_table(verdict))
+    for table in verdict.get("tables", ()):
+        screen.print(rows_of_table(table), markup=False)
     for note in verdict.get("notes", ()):
         screen.print(f"Note: {note}", markup=False)
+
+
+def rows_of_table(table: Mapping[str, Any]) -> str:
+    """How many persons have rows in one of several related tables, and how many in each group."""
+    per_group = table["persons_per_group"]
+    if per_group is None:
+        return f"{table['name']}: no rows"
+    return (
+        f"{table['name']}: {table['rows']:,} rows of {table['persons']:,} persons; of the {table['groups']:,} groups "
+        f"that have rows in it, each has those of {per_group['fewest']:,} to {per_group['most']:,} persons "
+        f"(median {per_group['median']:g})"
+    )
 
 
 def _brief(value: Any) -> str:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.grouping.feasibility import counts_of_whole
 from shoal.models.contract import Model
-from shoal.models.counts import BACKGROUND, JOINT, SPREAD, GroupCounts
+from shoal.models.counts import BACKGROUND, JOINT, RELATED, SPREAD, GroupCounts
+from shoal.models.related import View
 from shoal.table.observe import Observation
 from shoal.table.table import Table
 
@@ -102,16 +103,14 @@ def _fewest(models: Sequence[Model], after: GroupCounts) -> int | None:
     for model in models:
         if model.needs <= SPREAD:
             holds &= model.holds(after)
+    holds |= after.persons == 0  # one of several tables may be left without rows
     return int(holds.argmax()) if holds.any() else None
 
 
 def _sample_heavy(table: Table, models: Sequence[Model], max_records: int, rng: np.random.Generator) -> Table:
-    records = table.records_of_person
-    heavy = np.argsort(-records, kind="stable")
-    heavy = heavy[records[heavy] > max_records]
-    falling = np.sort(records)[::-1]
-    fewest = _fewest(models, _spread_after(falling, np.full(len(heavy), max_records, np.int64)))
-    sampled = heavy if fewest is None else heavy[:fewest]
+    sampled = _to_sample(table, models, max_records)
+    for view in _views(table):
+        sampled = np.union1d(sampled, view.persons[_to_sample(view.rows.table, view.rows.models, max_records)])
     if not len(sampled):
         return table
     keep = np.ones(table.n_records, np.bool_)
@@ -130,27 +129,52 @@ def _sample_heavy(table: Table, models: Sequence[Model], max_records: int, rng: 
     return table.with_records(keep, note)
 
 
+def _to_sample(table: Table, models: Sequence[Model], max_records: int) -> NDArray[np.int64]:
+    """The fewest persons with more records than so many who must be sampled for the models of records to hold."""
+    records = table.records_of_person
+    heavy = np.argsort(-records, kind="stable")
+    heavy = heavy[records[heavy] > max_records]
+    falling = np.sort(records)[::-1]
+    fewest = _fewest(models, _spread_after(falling, np.full(len(heavy), max_records, np.int64)))
+    return heavy if fewest is None else heavy[:fewest]
+
+
+def _views(table: Table) -> tuple[View, ...]:
+    """The rows of each of several tables, where they leave together."""
+    return () if table.related is None else table.related.views
+
+
 def _suppress(table: Table, models: Sequence[Model], at_most: int) -> Table:
-    """Leave out the fewest persons that make the models of records hold, or else one who has the commonest value."""
+    """Leave out the fewest persons that make the models of records hold, or else one who has the commonest value.
+
+    Where several tables leave together, that is asked about each of them where all joined keep to the models.
+    """
     at_most = min(at_most, table.n_persons - 2)  # one person alone has nobody to hide among
     if at_most <= 0:
         return table
-    records = table.records_of_person
-    heavy = np.argsort(-records, kind="stable")
-    fewest = _fewest(models, _spread_after(records[heavy], np.zeros(at_most, np.int64)))
-    if fewest is None:
-        out = heavy[:at_most]
-    elif fewest:
-        out = heavy[:fewest]
-    elif len(excluded := _excluded_by_rules(table, models)):
-        out = excluded[:at_most]
-    else:
-        out = _with_commonest_value(table, models, heavy, at_most)
+    out = _to_leave_out(table, [model for model in models if not model.needs & RELATED], at_most)
+    for view in _views(table):
+        if not len(out):
+            out = view.persons[_to_leave_out(view.rows.table, view.rows.models, at_most)]
     if not len(out):
         return table
     leave = np.zeros(table.n_persons, np.bool_)
     leave[out] = True
     return table.without_persons(leave)
+
+
+def _to_leave_out(table: Table, models: Sequence[Model], at_most: int) -> NDArray[np.int64]:
+    """Whom to leave out for the models to hold, at most so many at a time; nobody where they hold."""
+    records = table.records_of_person
+    heavy = np.argsort(-records, kind="stable")
+    fewest = _fewest(models, _spread_after(records[heavy], np.zeros(min(at_most, len(heavy)), np.int64)))
+    if fewest is None:
+        return heavy[:at_most]
+    if fewest:
+        return heavy[:fewest]
+    if len(excluded := _excluded_by_rules(table, models)):
+        return excluded[:at_most]
+    return _with_commonest_value(table, models, heavy, at_most)
 
 
 def _excluded_by_rules(table: Table, models: Sequence[Model]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
@@ -13,7 +13,8 @@ from shoal.grouping.person_space import whole_counts
 from shoal.kernels.counting import spread_of_person_parts
 from shoal.mining.rules import persons_satisfying
 from shoal.models.contract import Model, worst_of
-from shoal.models.counts import BACKGROUND, JOINT, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.counts import BACKGROUND, JOINT, RELATED, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.related import FEWEST_PERSONS, RelatedCounts
 from shoal.table.adversary import Adversary, Rules
 from shoal.table.columns import CategoryColumn
 from shoal.table.observe import Observation
@@ -30,7 +31,7 @@ MOST_RULES_NAMED = 20
 def counts_of_whole(table: Table, models: Sequence[Model]) -> GroupCounts:
     """The counts of the whole table as one group."""
     needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
-    if needs & (VALUE_TABLES | JOINT | BACKGROUND):
+    if needs & (VALUE_TABLES | JOINT | BACKGROUND | RELATED):
         return Observation.of_whole(table).counts(needs)
     everyone = np.arange(table.n_persons, dtype=np.int32)
     spread = spread_of_person_parts(everyone, np.array([0, table.n_persons]), table.records_of_person)
@@ -121,7 +122,10 @@ def refuse_impossible(table: Table, models: Sequence[Model], counts: GroupCounts
 
 def refuse_broken(models: Sequence[Model], counts: GroupCounts, *, n_suppressed: int = 0) -> None:
     """Refuse a table whose counts as one group break a model; say which, and what could be met."""
-    impossible = [_explain(model, counts, n_suppressed) for model in models if not model.holds(counts).all()]
+    broken = [model for model in models if not model.holds(counts).all()]
+    impossible = [_explain(model, counts, n_suppressed) for model in broken if not model.needs & RELATED]
+    if counts.related is not None:
+        impossible += _explain_tables(counts.related, n_suppressed)
     if impossible:
         raise CannotSatisfyError(
             "\n".join(f"{said} {hint}" for said, hint in impossible), hint="\n".join(hint for _, hint in impossible)
@@ -154,6 +158,22 @@ def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> tuple[str,
         return f"{said} reach 0, so that no smaller threshold can be met either.", f"To go on, {leave_out}"
     limit = f"{'at most' if model.higher_is_safer else 'at least'} {_within_reach(reached, model.higher_is_safer)}"
     return f"{said} reach {reached:.4g}.", f"Ask for {limit}, or {leave_out}"
+
+
+def _explain_tables(related: RelatedCounts, n_suppressed: int) -> Iterator[tuple[str, str]]:
+    """Which tables cannot be protected by their own rows, and what could be met."""
+    for view, counts, broken in related.broken():
+        if counts.persons[0] < FEWEST_PERSONS:
+            asked = ", ".join(f"{model.name} {model.asked:g}" for model in view.rows.models) or "what is asked for"
+            yield (
+                f"{view.name}: {asked} cannot be kept by any grouping: all {int(counts.records[0]):,} rows are those "
+                f"of one of {len(related.who):,} persons, who has nobody to hide among there.",
+                "Leave the table out, or allow persons to be left out (max_suppressed).",
+            )
+            continue
+        for model in broken:
+            said, hint = _explain(model, counts, n_suppressed)
+            yield f"{view.name}: {said}", hint
 
 
 def _reach_together(model: Model, counts: GroupCounts, reached: float) -> tuple[str, str]:

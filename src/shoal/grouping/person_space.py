@@ -11,6 +11,7 @@ from shoal.kernels import trees
 from shoal.kernels.trees import SEVERAL, Orders, Persons, Segments
 from shoal.models.background import Background
 from shoal.models.joint import Items, join_lists
+from shoal.models.related import Related
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import QuasiColumn, Table
 
@@ -41,6 +42,8 @@ class PersonSpace:
     """The values of all sensitive attributes of each person, for models that look at them together."""
     background: Background | None = None
     """What an adversary's rules leave for each person, for models that reckon with them."""
+    related: Related | None = None
+    """The rows that each person has in several tables, where they leave together."""
     key: NDArray[np.uint64] | None = None
     """A random number a person, by which nodes are known again from tree to tree."""
 
@@ -59,8 +62,9 @@ class PersonSpace:
             start, item, _ = trees.gather_lists(items.start, items.item, items.item, order)
             items = items._replace(start=start, item=item)
         background = None if self.background is None else self.background.in_order(order)
+        related = None if self.related is None else self.related.in_order(order)
         key = None if self.key is None else self.key[order]
-        return replace(self, persons=persons, pairs=pairs, items=items, background=background, key=key)
+        return replace(self, persons=persons, pairs=pairs, items=items, background=background, related=related, key=key)
 
     def without_orders(self) -> PersonSpace:
         """The persons alone, once a tree is grown: orders are what takes most memory."""
@@ -90,6 +94,7 @@ def person_space(
     with_values: bool = True,
     with_items: bool = False,
     with_background: bool = False,
+    with_related: bool = False,
     codes_as_numbers: bool = False,
 ) -> PersonSpace:
     """Lay out the persons of a table.
@@ -108,6 +113,8 @@ def person_space(
         Whether the values of all sensitive attributes together are needed (models that look at them jointly).
     with_background
         Whether it is needed which values an adversary's rules leave for each person.
+    with_related
+        Whether it is needed which rows each person has in several tables.
     codes_as_numbers
         Take categories by the number of their code, and spread by standard deviation (Gal, Chen and Gangopadhyay).
 
@@ -165,6 +172,7 @@ def person_space(
         whole={name: whole_counts(table, column) for name, column in sensitive.items()},
         items=_items(table) if with_items else None,
         background=table.background() if with_background else None,
+        related=table.related if with_related else None,
     )
 
 

@@ -21,8 +21,18 @@ from shoal.kernels import counting, trees
 from shoal.kernels.trees import Cuts, Orders, Segments
 from shoal.models.background import BackgroundCounts
 from shoal.models.contract import Model
-from shoal.models.counts import BACKGROUND, JOINT, SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.models.counts import (
+    BACKGROUND,
+    JOINT,
+    RELATED,
+    SPREAD,
+    VALUE_SUMMARIES,
+    VALUE_TABLES,
+    GroupCounts,
+    ValueCounts,
+)
 from shoal.models.joint import JointCounts, joint_counts
+from shoal.models.related import RelatedCounts
 from shoal.progress import Progress
 
 Persons = NDArray[np.uint32]
@@ -263,9 +273,10 @@ class Tree:
 def what_is_counted(models: Sequence[Model]) -> dict[str, bool]:
     """What of the sensitive values the models need, as options of `person_space`."""
     return {
-        "with_values": any(not model.needs <= SPREAD for model in models),
+        "with_values": any(not model.needs <= SPREAD | RELATED for model in models),
         "with_items": any(model.needs & JOINT for model in models),
         "with_background": any(model.needs & BACKGROUND for model in models),
+        "with_related": any(model.needs & RELATED for model in models),
     }
 
 
@@ -281,7 +292,10 @@ def counts_of_parts(
     background = None
     if space.background is not None:
         background = BackgroundCounts(start_of_group=start, who=laid_out, background=space.background)
-    return _group_counts(spread, values, joint, background)
+    related = None
+    if space.related is not None:
+        related = RelatedCounts(start_of_group=start, who=laid_out, related=space.related)
+    return _group_counts(spread, values, joint, background, related)
 
 
 def values_of_parts(
@@ -336,9 +350,10 @@ def _group_counts(
     values: dict[str, ValueCounts],
     joint: JointCounts | None = None,
     background: BackgroundCounts | None = None,
+    related: RelatedCounts | None = None,
 ) -> GroupCounts:
     persons, records, squared, most, logs = spread
     return GroupCounts(
         persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
-        values=values, joint=joint, background=background,
+        values=values, joint=joint, background=background, related=related,
     )  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 from shoal.models.background import BackgroundCounts
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.models.joint import JointCounts
+from shoal.models.related import RelatedCounts
 
 Entries = TypeVar("Entries", IntArray, FloatArray)
 
@@ -31,6 +32,10 @@ JOINT = frozenset({"joint_values"})
 
 BACKGROUND = frozenset({"background_values"})
 """Which values persons may have once an adversary's rules are known; counted only where there are such rules."""
+
+
+RELATED = frozenset({"related_rows"})
+"""The rows that persons have in several tables; counted only where several leave together."""
 
 
 EVERYTHING = SPREAD | VALUE_SUMMARIES | VALUE_TABLES | JOINT
@@ -141,6 +146,8 @@ class GroupCounts:
     """All sensitive attributes together, person by person."""
     background: BackgroundCounts | None = None
     """What an adversary's rules leave possible, person by person."""
+    related: RelatedCounts | None = None
+    """The rows of each of several tables, where they leave together."""
     known: frozenset[str] = EVERYTHING
     """The counts that can be believed: tables that publish attributes apart do not show all."""
 

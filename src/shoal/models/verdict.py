@@ -37,6 +37,31 @@ class ModelVerdict:
         }  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableVerdict:
+    """What one of several related tables shows by its own rows."""
+
+    name: str
+    rows: int
+    persons: int
+    """How many persons have rows in it."""
+    groups: int
+    """How many groups have rows in it."""
+    persons_per_group: tuple[int, float, int] | None
+    """How many persons have rows in it, in each group that has some: fewest, median, most; None without rows."""
+    models: tuple[ModelVerdict, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The entry of the JSON contract."""
+        spread = self.persons_per_group
+        per_group = None if spread is None else dict(zip(("fewest", "median", "most"), spread, strict=True))
+        return {
+            "name": self.name, "rows": self.rows, "persons": self.persons, "groups": self.groups,
+            "persons_per_group": per_group,
+            "models": [model.to_dict() for model in self.models],
+        }  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether every model holds in every group."""
@@ -47,6 +72,8 @@ class Verdict:
     """What else is wrong with a release, in plain sentences; a release with a problem does not hold."""
     notes: tuple[str, ...] = ()
     """What the verdict does not say by itself, such as that identities are visible."""
+    tables: tuple[TableVerdict, ...] = ()
+    """What each of several related tables shows by itself."""
 
     @property
     def holds(self) -> bool:
@@ -60,6 +87,8 @@ class Verdict:
             verdict["problems"] = list(self.problems)
         if self.notes:
             verdict["notes"] = list(self.notes)
+        if self.tables:
+            verdict["tables"] = [table.to_dict() for table in self.tables]
         return verdict
 
 

@@ -17,6 +17,7 @@ from shoal.models.counts import BACKGROUND
 from shoal.publishing.release import Assessment, Release
 from shoal.relating.star import ROW, Star, check_tables, join_all
 from shoal.relating.verify import verify_star
+from shoal.relating.views import related_rows
 from shoal.table.frames import to_polars
 from shoal.table.schema import Schema
 
@@ -100,7 +101,8 @@ def protect_star(
     inner = replace(schema, dropped=(*schema.dropped, *hidden))
     schema.check_against([column for column in joined.columns if column not in hidden])
     _refuse_no_quasi(star, tables, schema)
-    release = pipeline.protect(joined, inner, models, mask=mask, **options)
+    views = related_rows(star, star.joined_names(tables, schema), schema, models)
+    release = pipeline.protect(joined, inner, models, mask=mask, views=views, **options)
     published = _published(star, tables, release, schema)
     assessment = verify_star(published, star, schema, models)
     if not assessment.holds:

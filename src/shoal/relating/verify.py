@@ -3,97 +3,117 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, SchemaError
 from shoal.models.contract import Model
-from shoal.models.counts import JOINT, VALUE_SUMMARIES, VALUE_TABLES
-from shoal.models.verdict import Verdict
+from shoal.models.verdict import ModelVerdict, TableVerdict, Verdict
 from shoal.pipeline import verify
 from shoal.publishing.read import lies_in, read_as_published
 from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions
-from shoal.relating.star import ROW, Star, StarTable, check_tables, join_all
-from shoal.table.schema import Schema
+from shoal.relating.star import Star, StarTable, check_tables, join_all
+from shoal.relating.views import View, asked_of, views_of, with_labels
+from shoal.table.schema import Quasi, Schema
 
 CODEBOOK = "codebook.json"
 
 
 def verify_star(frames: Mapping[str, pl.DataFrame], star: Star, schema: Schema, models: Sequence[Model]) -> Assessment:
-    """Recount published tables joined again: all of them together, and each table with those that it hangs on.
+    """Recount published tables: each by its own rows and the persons who have some, and all of them joined again.
 
-    The numbers are those of all tables together; a model holds where it holds on every path down to a table too. In all
-    tables together the rows of a table count as often as what hangs on them asks for, so that a table in which one
-    person has most of the rows can look balanced there.
+    The numbers are those of all tables joined; what each table shows by itself stands in the verdict (`tables`). A
+    model holds where it holds in every table and in all of them joined, and what it reached is the least safe of it. A
+    group in which a table has rows of one person only is a problem, whatever the models say.
     """
     started = time.perf_counter()
-    problems: list[str] = []
     try:
         tables, notes = check_tables(star, frames)
     except SchemaError as misfit:
         raise SchemaError(f"The published tables do not fit together: {misfit}") from None
-    problems += [note.replace(" and were left out", "") for note in notes]
-    plain = _without_hierarchies(schema)
-    whole = verify(_shown(join_all(star, tables, schema)), plain, models)
-    verdict = whole.verdict
-    for name in star.tables:
-        path = star.path(name)
-        if len(path) == len(star.tables):
-            continue  # all tables together
-        view = _shown(join_all(star, tables, schema, path))
-        narrowed, asked = _of_view(plain, models, view)
-        if asked:
-            seen = verify(view, narrowed, asked)
-            verdict = _with_view(verdict, seen.verdict, models, asked, " and ".join(f"'{each}'" for each in path))
-    verdict = replace(verdict, problems=(*verdict.problems, *problems))
+    problems = [note.replace(" and were left out", "") for note in notes]
+    plain = replace(schema, quasi=[Quasi(column.name) for column in schema.columns])
+    names = star.joined_names(tables, plain)
+    joined = with_labels(star, join_all(star, tables, plain), names, plain)
+    seen = [(view, *_seen(view, joined, names, plain, models)) for view in views_of(star, joined)]
+    _, whole, _ = seen[0]
+    counted = {table.name: table for _, found, _ in seen for table in found.verdict.tables}
+    told = [problem for _, found, _ in seen for problem in found.problems]
+    verdict = Verdict(
+        tuple(_least_safe(model, seen) for model in models),
+        whole.verdict.n_groups,
+        tuple(dict.fromkeys([*told, *problems])),
+        whole.verdict.notes,
+        tuple(counted.get(name, _without_rows(name)) for name in star.tables),
+    )
     return Assessment(whole.risk, verdict, time.perf_counter() - started)
 
 
-def _shown(joined: pl.DataFrame) -> pl.DataFrame:
-    return joined.drop([column for column in joined.columns if column.startswith(ROW)])
+Seen = tuple[View, Assessment, Sequence[Model]]
+"""A view, what was counted in it, and the models that were asked about it."""
 
 
-def _without_hierarchies(schema: Schema) -> Schema:
-    return replace(schema, quasi=[type(column)(column.name) for column in schema.columns])
-
-
-def _of_view(schema: Schema, models: Sequence[Model], view: pl.DataFrame) -> tuple[Schema, list[Model]]:
-    """The schema and the models as far as they are about a path of tables."""
-    there = set(view.columns)
+def _seen(
+    view: View,
+    joined: pl.DataFrame,
+    names: Mapping[str, Mapping[str, str]],
+    schema: Schema,
+    models: Sequence[Model],
+) -> tuple[Assessment, Sequence[Model]]:
+    """What is counted in a view, by what all tables show of a person."""
+    columns = view.columns(names)
+    there = {schema.person, *schema.quasi_names, *columns}
+    frame = joined[view.records].select(name for name in joined.columns if name in there)
     narrowed = replace(
         schema,
-        quasi=[column for column in schema.columns if column.name in there],
-        sensitive=[name for name in schema.sensitive if name in there],
-        kept=[name for name in schema.kept if name in there],
-        time=schema.time if schema.time in there else None,
+        sensitive=[name for name in schema.sensitive if name in columns],
+        kept=[name for name in schema.kept if name in columns],
+        time=schema.time if schema.time in columns else None,
     )
-    asked = []
-    for model in models:
-        column = getattr(model, "column", None)
-        is_about_values = bool(model.needs & (VALUE_SUMMARIES | VALUE_TABLES))
-        if model.needs & JOINT or (column is not None and column not in there):
-            continue  # about several attributes, or one that is elsewhere: judged on all tables together
-        if is_about_values and not narrowed.sensitive:
-            continue
-        asked.append(model)
-    return narrowed, asked
+    asked = asked_of(view, columns, schema, models)
+    found = verify(frame, narrowed, asked)
+    if view.table is None:
+        return found, asked
+    own = frame.group_by(narrowed.quasi_names).agg(persons=pl.col(str(schema.person)).n_unique())
+    by_group = own["persons"].to_numpy()
+    table = TableVerdict(
+        name=view.table, rows=frame.height, persons=found.risk.persons, groups=len(by_group),
+        persons_per_group=(int(by_group.min()), float(np.median(by_group)), int(by_group.max())),
+        models=found.verdict.models,
+    )  # fmt: skip
+    n_alone = int((by_group == 1).sum())
+    alone = (
+        f"In {n_alone:,} of the {len(by_group):,} groups that have rows of '{view.table}' all of these rows are one "
+        "person's."
+    )
+    problems = (*found.verdict.problems, *([alone] if n_alone else []))
+    return replace(found, verdict=replace(found.verdict, problems=problems, tables=(table,))), asked
 
 
-def _with_view(verdict: Verdict, seen: Verdict, models: Sequence[Model], asked: Sequence[Model], path: str) -> Verdict:
-    """The verdict, with models that a path of tables breaks."""
-    judged = list(verdict.models)
-    for model, on_path in zip(asked, seen.models, strict=True):
-        place = next(place for place, other in enumerate(models) if other is model)
-        if not on_path.holds and judged[place].holds:
-            judged[place] = replace(on_path, checked_from=f"{on_path.checked_from}, {path}")
-    problems = [problem for problem in seen.problems if problem not in verdict.problems]
-    return replace(verdict, models=tuple(judged), problems=(*verdict.problems, *problems))
+def _without_rows(name: str) -> TableVerdict:
+    """What a table shows that has no rows: nothing."""
+    return TableVerdict(name=name, rows=0, persons=0, groups=0, persons_per_group=None, models=())
+
+
+def _least_safe(model: Model, seen: Sequence[Seen]) -> ModelVerdict:
+    """What a model reached where it is least safe, and where that is."""
+    judged = []
+    for view, found, asked in seen:
+        for other, verdict in zip(asked, found.verdict.models, strict=True):
+            if other is model:
+                judged.append(replace(verdict, checked_from=f"{verdict.checked_from}, {view.name}"))
+    broken = [verdict for verdict in judged if not verdict.holds] or judged
+    unproved = [verdict for verdict in broken if math.isnan(verdict.reached)]
+    sign = 1 if model.higher_is_safer else -1
+    return (unproved or sorted(broken, key=lambda verdict: sign * verdict.reached))[0]
 
 
 def is_star(folder: Path) -> bool:

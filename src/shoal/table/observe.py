@@ -21,12 +21,14 @@ from shoal.models.counts import (
     BACKGROUND,
     EVERYTHING,
     JOINT,
+    RELATED,
     VALUE_SUMMARIES,
     VALUE_TABLES,
     GroupCounts,
     ValueCounts,
 )
 from shoal.models.joint import JointCounts, join_lists, joint_counts
+from shoal.models.related import Related, RelatedCounts
 from shoal.table.adversary import Known
 from shoal.table.columns import CategoryColumn, Codes, category_column, code_values
 from shoal.table.schema import Schema
@@ -57,13 +59,16 @@ class Observation:
     sensitive: Mapping[str, CategoryColumn]
     known: Known | None = None
     """What an adversary knows of the person of each record, where that is known."""
+    related: Related | None = None
+    """The rows that each person has in several tables, where they leave together."""
 
     @classmethod
     def of_groups(cls, table: Table, group_of_person: Codes, n_groups: int) -> Observation:
         """The persons of a table in groups, each person in one."""
         known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
         group_of_record = group_of_person[table.person_of_record]
-        return cls(group_of_record, n_groups, table.person_of_record, table.n_persons, table.sensitive, known)
+        person_of_record, n_persons = table.person_of_record, table.n_persons
+        return cls(group_of_record, n_groups, person_of_record, n_persons, table.sensitive, known, table.related)
 
     @classmethod
     def of_whole(cls, table: Table) -> Observation:
@@ -131,9 +136,13 @@ class Observation:
             members = self._members
             joint = members.joint(self.sensitive) if needs & JOINT else None
             background = self._background_counts(members) if needs & BACKGROUND and self.known is not None else None
+        related = None
+        if needs & RELATED and self.related is not None:
+            who = self.person_of_record[self._members.record]
+            related = RelatedCounts(start_of_group=self._members.start_of_group, who=who, related=self.related)
         return GroupCounts(
             persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
-            values=values, joint=joint, background=background,
+            values=values, joint=joint, background=background, related=related,
             known=EVERYTHING if self.known is None else EVERYTHING | BACKGROUND,
         )  # fmt: skip
 

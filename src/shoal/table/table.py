@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, SchemaError
 from shoal.models.background import Background, background_of
+from shoal.models.related import Related
 from shoal.table.adversary import Adversary, Rules, types_by_rules
 from shoal.table.columns import CategoryColumn, Codes, LineOf, NumberColumn, category_column, code_values, quasi_column
 from shoal.table.frames import to_polars
@@ -42,6 +43,8 @@ class Table:
     """What somebody is taken to know of these persons, where a model reckons with it."""
     is_of_several: bool = False
     """Whether this is a part of a table in which persons have several records."""
+    views: Callable[[Table], Related] | None = field(default=None, repr=False, compare=False)
+    """Where the records are of several tables joined: how to tell which rows each person has in each of them."""
     _values_of_persons: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -81,6 +84,11 @@ class Table:
     def records_of_person(self) -> NDArray[np.int64]:
         """How many records each person has."""
         return np.bincount(self.person_of_record, minlength=self.n_persons)
+
+    @cached_property
+    def related(self) -> Related | None:
+        """The rows that each person has in several tables, where the records are of several joined."""
+        return None if self.views is None else self.views(self)
 
     def values_of_persons(
         self, column: CategoryColumn
@@ -146,8 +154,9 @@ class Table:
         smaller = Table.from_frame(frame, self.schema, line_of=lambda record: before(int(kept[record])))
         notes = (*self.notes, note) if note else self.notes
         smaller = replace(
-            smaller, kind_of_frame=self.kind_of_frame, notes=notes, suppressed_persons=self.suppressed_persons
-        )
+            smaller, kind_of_frame=self.kind_of_frame, notes=notes, suppressed_persons=self.suppressed_persons,
+            views=self.views,
+        )  # fmt: skip
         known = self.adversary
         return smaller if known is None else smaller.facing(known.rules, is_linked=known.is_linked)
 
