@@ -9,9 +9,11 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
+from shoal.demo.clinics import clinics
 from shoal.demo.patients import made_up_patients
 from shoal.reporting.words import quoted
 from tests.cli.conftest import COLUMNS, MODELS, Shoal
+from tests.publishing.test_folder import modes_in
 from tests.reporting.pages import Page, looked_up
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "report.schema.json").read_text(encoding="utf-8"))
@@ -145,3 +147,18 @@ def test_missing_and_odd_columns_do_not_break_it(shoal: Shoal) -> None:
     assert "Not drawn" in text
     assert quoted(["empty", "constant"]) in text
     assert shoal("verify", "out").code == 0
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_what_stays_is_private_also_after_it_is_written_anew(shoal: Shoal, engine: str) -> None:
+    flags = ["--k", "2", "--engine", engine, "--keep-person-map", "-o", "out"]
+    assert shoal("protect", "clinics.csv", *COLUMNS, *flags).code == 0
+    assert modes_in(Path("out/steward")) == {0o700, 0o600}
+    Path("out/steward/manifest.json").chmod(0o644)  # as an older version left it
+    assert shoal("report", "out").code == 0
+    assert modes_in(Path("out/steward")) == {0o700, 0o600}
+    if engine == "memory":
+        clinics().head(3).write_csv("later.csv")
+        told = shoal("apply", "out", "later.csv", "-o", "out", "--overwrite")
+        assert told.code == 0, told.err
+        assert modes_in(Path("out/steward")) == {0o700, 0o600}

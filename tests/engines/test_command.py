@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import shoal
 from shoal.cli.main import cli
 from shoal.demo.clinics import clinics
+from tests.publishing.test_folder import modes_in
 
 pytestmark = pytest.mark.spark
 
@@ -52,6 +53,7 @@ def test_a_folder_of_csv_files_becomes_a_release_that_verifies(environment: None
     assert all(path.name.startswith("part-") for path in (out / "release.csv").iterdir())
     assert (out / "steward" / "manifest.json").is_file()
     assert list(tmp_path.glob(".out*")) == []
+    assert modes_in(out / "steward") == {0o700, 0o600}
     book = json.loads((out / "codebook.json").read_text(encoding="utf-8"))
     assert [column["role"] for column in book["columns"]] == ["person", "quasi", "quasi", "quasi", "sensitive"]
     verified = run("verify", str(out), "--json")

@@ -44,6 +44,11 @@ def publish(target: Path, words: str, *, overwrite: bool = True) -> None:
         fill(folder, words)
 
 
+def modes_in(folder: Path) -> set[int]:
+    """The permissions of a folder and of what is in it."""
+    return {stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
+
+
 def words_in(target: Path) -> str:
     """The words of a release that is whole."""
     assert check_manifest(target) == []
@@ -887,3 +892,12 @@ def test_many_runs_at_once_write_one_after_the_other(target: Path, way: str) -> 
     assert published
     assert words_in(target) in published
     assert beside(target) == []
+
+
+def test_only_the_owner_may_read_what_stays_with_the_steward(tmp_path: Path) -> None:
+    with replacing_folder(tmp_path / "out", overwrite=False) as folder:
+        fill(folder, "new")
+        (folder / "steward" / "groups.parquet").mkdir()
+        (folder / "steward" / "groups.parquet" / "part-00000.parquet").write_text("a part that an executor wrote")
+    assert modes_in(tmp_path / "out" / "steward") == {0o700, 0o600}
+    assert stat.S_IMODE((tmp_path / "out" / "release.csv").stat().st_mode) & 0o600 == 0o600

@@ -56,6 +56,9 @@ KNOWN_FILES = frozenset(
     }
 )
 
+STEWARD = Path(MANIFEST_PATH).parent
+"""What stays with the steward: only its owner may read it, whichever engine wrote it."""
+
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
@@ -84,9 +87,9 @@ def replacing_folder(target: str | Path, *, overwrite: bool, inputs: Sequence[Pa
     Notes
     -----
     A new folder gets the usual permissions, one that takes another's place gets those of the other; while it is
-    filled only its owner can look in. Where the system can exchange two folders (Linux, most file systems) `target`
-    is there at every moment. Elsewhere it is absent for a moment; what a kill in that moment leaves is mended by the
-    next run or by `finish_interrupted`.
+    filled only its owner can look in. What lies in its folder `steward` only the owner may read (0700, files 0600).
+    Where the system can exchange two folders (Linux, most file systems) `target` is there at every moment. Elsewhere it
+    is absent for a moment; what a kill in that moment leaves is mended by the next run or by `finish_interrupted`.
     """
     place = _Place.of(target)
     with _system_errors_explained(place):
@@ -102,6 +105,7 @@ def replacing_folder(target: str | Path, *, overwrite: bool, inputs: Sequence[Pa
             try:
                 staging, usual_mode = _make_staging(place)
                 yield staging
+                _keep_from_others(staging / STEWARD)
                 _sync_tree(staging)
                 _check_place(place, inputs)
                 _check_content(place, overwrite)
@@ -400,6 +404,15 @@ def _let_owner_in(folder: Path) -> None:
         for name in names:
             if not os.path.islink(os.path.join(around, name)):
                 os.chmod(os.path.join(around, name), stat.S_IRWXU)
+
+
+def _keep_from_others(folder: Path) -> None:
+    """Let only the owner into a folder and its files; files that executors wrote as another user are theirs."""
+    for around, _, names in os.walk(folder):
+        modes = {around: stat.S_IRWXU, **{os.path.join(around, name): stat.S_IRUSR | stat.S_IWUSR for name in names}}
+        for path, mode in modes.items():
+            if sys.platform == "win32" or os.lstat(path).st_uid == os.geteuid():
+                os.chmod(path, mode)
 
 
 def _sync_tree(folder: Path) -> None:
