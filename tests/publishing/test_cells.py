@@ -21,8 +21,11 @@ from shoal.publishing.read import read_as_published
 from shoal.publishing.tables import write_table
 from shoal.reading import CsvOptions, read_excel
 
-RUN = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=", "-x", "-5 or so", "+49 30 123"]
-DO_NOT = ["", "a=1", "-5", "+5", "-5.25", "-1e5", "-5 to -2", "-5.0 to +2", "'", "'a", " =1", "1-2", "*", "-.5"]
+RUN = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=", "-x", "-5 or so", "+49 30 123",
+       "\uff1d1+1", "\uff0b1|x", "\uff0d2\uff0b3", "\uff20SUM(A1)", "\ufe66x", "\n=1", "\na", "\r\n=1", "\t1", " =1", "\u3000=1",
+       "\xa0@x", "\u200b=1", "\ufeff=1", "\x0b=1", " \uff1d1"]  # fmt: skip
+DO_NOT = ["", "a=1", "-5", "+5", "-5.25", "-1e5", "-5 to -2", "-5.0 to +2", "'", "'a", "1-2", "*", "-.5", " -5",
+          " a=1", "a\n=1", "\uff11\uff0d\uff12"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", RUN)
@@ -49,7 +52,7 @@ def test_numbers_are_no_formulas_and_names_are_cells() -> None:
     assert safe["n"].to_list() == [-1, 2]
 
 
-texts = st.text(alphabet="'=+-@\t\ra1 .", max_size=5)
+texts = st.text(alphabet="'=+-@\t\r\n\uff1d\uff20\u200ba1 .", max_size=5)
 
 
 @given(st.lists(st.one_of(st.none(), texts), max_size=30), st.lists(texts, min_size=1, max_size=4, unique=True))

@@ -1,7 +1,9 @@
 """Cells that a spreadsheet would run: counted always, and made harmless where that is asked for.
 
-A text that begins with =, +, -, @, a tab or a carriage return is a formula to a spreadsheet that opens a CSV file. An
-apostrophe before it makes it text again. Numbers are no formulas, and neither are ranges of them: -5, and -5 to -2.
+A text that begins with =, +, - or @ is a formula to a spreadsheet that opens a CSV file; so it is in full width, which
+some turn into the usual signs, and behind white space and format characters, which some trim. A text that begins with a
+tab or a line end may be parted there. An apostrophe before it makes it text again. Numbers are no formulas, and neither
+are ranges of them: -5, and -5 to -2.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ import polars as pl
 
 from shoal.reading.source import CsvOptions
 
-RUNS = r"^[=+\-@\t\r]"
-SAFE = r"^'+[=+\-@\t\r]"
+SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"
+"""The four signs, in full width, and small."""
+BEGINNING = rf"([\t\r\n\x0b\x0c]|[\s\p{{Cf}}\p{{Cc}}]*[{SIGNS}])"
+RUNS = rf"^{BEGINNING}"
+SAFE = rf"^'+{BEGINNING}"
 """Texts that begin with apostrophes and then like a formula: they get one more, so that none becomes another."""
-NUMBERS = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?( to [+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)?$"
+NUMBERS = r"^ *[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?( to [+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)? *$"
 FORMATS_OF_SPREADSHEETS = ("csv", "xlsx")
 HOW_SAFE = (
     "an apostrophe was put before texts that a spreadsheet would run, and before those that already had one there"
