@@ -22,8 +22,8 @@ from shoal.publishing.tables import write_table
 from shoal.reading import CsvOptions, read_excel
 
 RUN = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=", "-x", "-5 or so", "+49 30 123",
-       "\uff1d1+1", "\uff0b1|x", "\uff0d2\uff0b3", "\uff20SUM(A1)", "\ufe66x", "\n=1", "\na", "\r\n=1", "\t1", " =1", "\u3000=1",
-       "\xa0@x", "\u200b=1", "\ufeff=1", "\x0b=1", " \uff1d1"]  # fmt: skip
+       "\uff1d1+1", "\uff0b1|x", "\uff0d2\uff0b3", "\uff20SUM(A1)", "\ufe66x", "\n=1", "\na", "\r\n=1", "\t1", " =1",
+       "\u3000=1", "\xa0@x", "\u200b=1", "\ufeff=1", "\x0b=1", " \uff1d1"]  # fmt: skip
 DO_NOT = ["", "a=1", "-5", "+5", "-5.25", "-1e5", "-5 to -2", "-5.0 to +2", "'", "'a", "1-2", "*", "-.5", " -5",
           " a=1", "a\n=1", "\uff11\uff0d\uff12"]  # fmt: skip
 
