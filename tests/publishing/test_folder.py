@@ -843,7 +843,7 @@ def test_run_that_was_killed_holds_nobody_up(target: Path, other_run: subprocess
 
 def test_lock_on_a_file_that_was_just_removed_is_no_lock(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run before removes its lock file between our opening of it and our locking of it."""
-    real_try_lock = folder_module._try_lock
+    real_try_lock = folder_module.try_lock
     lock = target.with_name(".out.shoal-lock")
     attempts = []
 
@@ -853,7 +853,7 @@ def test_lock_on_a_file_that_was_just_removed_is_no_lock(target: Path, monkeypat
             lock.unlink()
         return real_try_lock(descriptor)
 
-    monkeypatch.setattr(folder_module, "_try_lock", try_lock)
+    monkeypatch.setattr(folder_module, "try_lock", try_lock)
     with replacing_folder(target, overwrite=False) as folder:
         with pytest.raises(OutputError, match="Another run is writing to"):
             publish(target, "second")

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from shoal.cli.main import cli
+from shoal.web.project import Project
 from tests.web.serving import command, environment, serving
 
 nicegui = pytest.importorskip("nicegui", reason="the extra 'web' is not installed")
@@ -121,6 +122,26 @@ def test_it_ends_cleanly_and_removes_its_folder(tmp_path: Path, with_signal: sig
         assert {path.name for path in tmp_path.iterdir()} <= {"visits.csv", "numba_cache"}
     assert "Traceback" not in served.stderr
     assert "removed at the end" in served.stderr
+
+
+def test_the_next_server_removes_what_a_killed_one_left_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text(CSV)
+    Project.open(tmp_path / "shoal-mine")
+    (tmp_path / "shoal-mine" / "cache" / "lock").touch()
+    with serving(tmp_path, "visits.csv") as killed, serving(tmp_path, "visits.csv") as alive:
+        private = {path for path in tmp_path.glob("shoal-*") if path.name != "shoal-mine"}
+        with killed.steward() as steward:
+            assert steward.get("/").status_code == 200  # starts to read the files in another process
+        assert killed.end(signal.SIGKILL) == -signal.SIGKILL
+        assert {path for path in private if (path / "sources" / "visits.csv").exists()} == private
+        with serving(tmp_path) as served:
+            left = {path for path in private if path.exists()}
+            assert len(left) == 1, "that of the killed server is gone, and that of the other is there"
+            assert served.end() == 0
+        with alive.steward() as steward:
+            assert "visits.csv" in steward.get("/").text
+        assert alive.end() == 0
+    assert [path.name for path in tmp_path.glob("shoal-*")] == ["shoal-mine"]
 
 
 def test_a_project_is_kept_and_opened_again(tmp_path: Path) -> None:

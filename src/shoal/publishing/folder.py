@@ -271,7 +271,7 @@ def _lock(path: Path) -> int | None:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
-            if not _try_lock(descriptor):
+            if not try_lock(descriptor):
                 os.close(descriptor)
                 return None
             with contextlib.suppress(FileNotFoundError):
@@ -284,7 +284,7 @@ def _lock(path: Path) -> int | None:
         os.close(descriptor)
 
 
-def _try_lock(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
     """Lock an open file for this run alone, without waiting; the system unlocks it when the run ends or dies."""
     try:
         if sys.platform == "win32":

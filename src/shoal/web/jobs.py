@@ -263,6 +263,7 @@ class Jobs:
 def _work_there(pipe: Connection, folder: str, work: str, arguments: dict[str, Any], depends_on: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
     silence = os.open(os.devnull, os.O_WRONLY)  # what libraries say when they break may hold values
     os.dup2(silence, 1)
     os.dup2(silence, 2)
@@ -286,6 +287,14 @@ def _work_there(pipe: Connection, folder: str, work: str, arguments: dict[str, A
             pipe.send(("error", told_without_values(error)))
     finally:
         pipe.close()
+
+
+def _end_with_the_server() -> None:
+    """End at once when the server is gone: it may have been killed, and then nobody may write to its folder again."""
+    server = multiprocessing.parent_process()
+    assert server is not None
+    server.join()
+    os._exit(1)
 
 
 def told_without_values(error: BaseException) -> str:

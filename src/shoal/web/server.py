@@ -9,8 +9,10 @@ import importlib
 import logging
 import os
 import secrets
+import shutil
 import signal
 import socket
+import stat
 import sys
 import tempfile
 import threading
@@ -24,14 +26,19 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from shoal.errors import InputError, ParameterError, ShoalError
+from shoal.publishing.folder import try_lock
 from shoal.web.app import App
 from shoal.web.jobs import Jobs, place_of, told_without_values
-from shoal.web.project import STEPS, Project, write_beside
+from shoal.web.project import PRIVATE_FILE, STEPS, Project, write_beside
 from shoal.web.safety import LOOPBACK, Guard, hosts_of, refusal_page
 
 DEFAULT_MAX_UPLOAD = 2048
 """Megabytes."""
 SECONDS_TO_END = 3
+PREFIX = "shoal-"
+"""How private folders are called that go with the server."""
+LOCK = Path("cache", "lock")
+GOES_WITH_ITS_SERVER = b"removed with the server\n"
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI would hand paths, durations and logs to whatever collector the environment names; nothing of ours leaves."""
 Announce = Callable[[str], None]
@@ -76,13 +83,14 @@ def run(
         raise ParameterError("Listening to other machines needs a password.")
     listening = _bound(host, port)
     is_kept = folder is not None
-    place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="shoal-"))
+    place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix=PREFIX))
     os.environ["NICEGUI_STORAGE_PATH"] = str(place / "cache" / "nicegui")  # never used; never in the working folder
     project: Project | None = None
     lock = None
     try:
         project = Project.open(place)
-        lock = _locked(project)
+        lock = _locked(project, is_kept=is_kept)
+        remove_left_by_killed()
         begin(project, files=files, policy=policy, demo=demo)
         app = App(
             project=project,
@@ -97,27 +105,46 @@ def run(
     finally:
         listening.close()
         if lock is not None:
-            lock.close()
+            os.close(lock)
         if not is_kept:
             Project(place, project.chosen if project else _nothing()).remove()
 
 
-def _locked(project: Project) -> Any:
-    """Keep a second server out of the folder: each would save over what the other has saved."""
-    lock = (project.folder / "cache" / "lock").open("w")
-    try:
-        import fcntl
+def _locked(project: Project, *, is_kept: bool) -> int:
+    """Keep a second server out of the folder: each would save over what the other has saved.
 
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # a system without such locks
-        pass
-    except OSError:
-        lock.close()
+    The lock of a folder that goes with its server says so, for the next server where this one is killed.
+    """
+    descriptor = os.open(project.folder / LOCK, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    if not try_lock(descriptor):
+        os.close(descriptor)
         raise InputError(
             f"The project '{project.folder.name}' is open in another 'shoal serve'. End that one first, or use its "
             "address."
-        ) from None
-    return lock
+        )
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, b"" if is_kept else GOES_WITH_ITS_SERVER)
+    return descriptor
+
+
+def remove_left_by_killed() -> None:
+    """Remove the private folders of servers that were killed: folders of this user whose lock nobody holds any more."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if _is_private(folder) and (folder / LOCK).read_bytes() == GOES_WITH_ITS_SERVER:
+                descriptor = os.open(folder / LOCK, os.O_RDWR)
+                try:
+                    if try_lock(descriptor):
+                        shutil.rmtree(folder, ignore_errors=True)
+                finally:
+                    os.close(descriptor)
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether a folder is this user's alone, and no link: others may put folders of such a name there too."""
+    status = folder.lstat()
+    is_ours = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    return is_ours and stat.S_ISDIR(status.st_mode) and (os.name != "posix" or not status.st_mode & 0o077)
 
 
 def _nothing() -> Any:
