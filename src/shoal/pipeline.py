@@ -28,6 +28,7 @@ from shoal.masking import MASKS
 from shoal.masking.parting import linked_values
 from shoal.masking.publish import Mask, publish
 from shoal.masking.secrecy import secret_order
+from shoal.masking.times import shared_in
 from shoal.measuring.aggregates import aggregate_error_of, checked_kinds, refuse_no_numbers
 from shoal.measuring.associations import Mining, association_error_of, refuse_no_rules
 from shoal.measuring.look import counts_facing, look_at_release, look_at_table
@@ -53,6 +54,7 @@ from shoal.table.frames import to_polars
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
+from shoal.table.shared_dates import notes_on_shared, refuse_shared
 from shoal.table.table import Table, refuse_missing_persons, refuse_unpublishable
 
 NEARLY_IDENTIFIES = 0.5
@@ -173,6 +175,8 @@ def protect(
     before, spread_before = _measured(table) if measure_input else (None, None)
     rng = np.random.default_rng(seed)
     table = within_budget(table, asked, max_suppressed=max_suppressed, max_records=max_records, rng=rng)
+    table = replace(table, shared_dates=shared_in(table))
+    refuse_shared(schema, table.shared_dates)
     refuse_excluded(table, models)
     refuse_impossible(table, asked)
     grouping = _grouped(chosen_method, table, asked, progress, rng)
@@ -622,6 +626,7 @@ def _notes(table: Table) -> tuple[str, ...]:
             f"An adversary is taken to know {len(table.adversary.rules):,} rules about sensitive values: "
             f"{len(table.adversary.rules) - n_stated:,} mined from a table, {n_stated:,} stated."
         )
+    notes += notes_on_shared(table.schema, table.shared_dates)
     if table.suppressed_persons:
         notes.append(f"{table.suppressed_persons:,} persons were left out so that the others can be protected.")
     for name in table.schema.kept:

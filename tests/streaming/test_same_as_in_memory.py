@@ -170,3 +170,13 @@ def test_what_is_known_of_the_run_is_written(tmp_path: Path) -> None:
     numbers = json.loads((tmp_path / "out/steward/report.json").read_text())
     assert numbers["person_k"] >= 2
     assert any("report.html" in note for note in numbers["notes"])
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_dates_with_zones_are_those_of_memory(ending: str) -> None:
+    berlin = pl.col("born").cast(pl.Datetime("us")).dt.replace_time_zone("Europe/Berlin")
+    frame = table(40).with_columns(berlin)
+    both(frame, schema(shoal.Date("born")), MODELS["person-k"], 7, ending)
+    utc = frame.with_columns(pl.col("born").dt.convert_time_zone("UTC"))
+    with pytest.raises(shoal.SchemaError, match="'born' holds .* times in UTC"):
+        both(utc, schema(shoal.Date("born")), MODELS["person-k"], 7, ending)

@@ -14,7 +14,8 @@ from shoal.applying.covering import Covering, schema_by_scheme
 from shoal.applying.stored import Stored
 from shoal.errors import CannotSatisfyError, InputError, ParameterError, PrivacyNotMetError, SchemaError
 from shoal.masking import secrecy
-from shoal.masking.publish import masked_times, without_unused_categories
+from shoal.masking.publish import without_unused_categories
+from shoal.masking.times import masked_times
 from shoal.models.verdict import Verdict
 from shoal.pipeline import verify, why_not
 from shoal.publishing.cells import note_on_cells

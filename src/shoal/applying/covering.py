@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,11 +33,7 @@ def schema_by_scheme(schema: Schema, scheme: pl.DataFrame) -> Schema:
             return Nominal(quasi.name, quasi.hierarchy if kind == "node" else None)
         return KINDS[kind](quasi.name)
 
-    quasi = [column(each) for each in schema.columns]
-    return Schema(
-        person=schema.person, quasi=quasi, sensitive=schema.sensitive, kept=schema.kept, dropped=schema.dropped,
-        time=schema.time, time_as=schema.time_as, missing=schema.missing, person_ids=schema.person_ids,
-    )  # fmt: skip
+    return replace(schema, quasi=[column(each) for each in schema.columns])
 
 
 @dataclass(frozen=True)

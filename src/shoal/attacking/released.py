@@ -12,8 +12,9 @@ import polars as pl
 from shoal.attacking.result import DoesNotApply
 from shoal.models.exact import IntArray
 from shoal.table.apart import COUNT, GROUP, PERSONS, RECORDS
-from shoal.table.columns import code_values, read_times
+from shoal.table.columns import code_values
 from shoal.table.observe import number_equal
+from shoal.table.times import in_zone, written_times
 
 if TYPE_CHECKING:
     from shoal.attacking.setting import Setting
@@ -190,7 +191,8 @@ def in_type_of(values: pl.Series, like: pl.DataType) -> pl.Series:
     is_text = values.dtype in (pl.String, pl.Categorical, pl.Enum)
     try:
         if is_text and like in (pl.Date, pl.Datetime):
-            read = read_times(values.cast(pl.String)).cast(like)
+            clock, offset = written_times(values.cast(pl.String))
+            read = (clock if offset is None else in_zone(clock, offset, "UTC")).cast(like)
         elif is_text and like == pl.Time:
             read = values.cast(pl.String).str.to_time(strict=False)
         else:

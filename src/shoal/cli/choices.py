@@ -44,6 +44,7 @@ MODEL_FLAGS = {
 STAND_INS = {"g-balance": {"g", "k"}, "h-affiliation": {"h", "l"}}
 """Parameters that say the same thing in two ways: one given by flag replaces the other."""
 
+SINGLE_FLAGS = ("person", "person_ids", "time", "time_as", "time_of_day", "shared_dates", "zone", "missing")
 COLUMN_FLAGS = {"quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped"}
 METHOD_FLAGS = ("cut", "ties", "effort", "spread", "m", "variable", "gamma", "alpha", "b", "start", "repair", "cell",
                 "moves", "nominal", "length", "order")  # fmt: skip
@@ -132,7 +133,7 @@ def _lay_values(document: dict[str, Any], table: str, values: Mapping[str, Any])
 
 def _lay_columns(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     lists = {key: list(flags[flag]) for flag, key in COLUMN_FLAGS.items() if flags.get(flag)}
-    single = {key: flags.get(key) for key in ("person", "person_ids", "time", "time_as", "missing")}
+    single = {key: flags.get(key) for key in SINGLE_FLAGS}
     _lay_values(document, "columns", {**single, **lists})
     for text in flags.get("hierarchy") or ():
         column, is_given, file = text.partition("=")

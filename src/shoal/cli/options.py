@@ -72,6 +72,12 @@ columns = _together(
     click.option("--time", metavar="C", help="The column of times; published as --time-as says."),
     click.option("--time-as", type=click.Choice(["sequence", "shift"]), help="Each person's own 1, 2, 3 (default), or "
                  "dates moved by a random number of days a person."),
+    click.option("--time-of-day", type=click.Choice(["cut", "keep"]), help="Of times that are shifted: days only "
+                 "(default), or the time of day too, which is not shifted."),
+    click.option("--shared-dates", type=click.Choice(["tell", "hide", "refuse"]), help="Dates that unlikely many "
+                 "share, which give shifts away: tell how many (default), publish them as missing, or refuse."),
+    click.option("--zone", metavar="NAME", help="The time zone in which days are counted, such as Europe/Berlin, for "
+                 "times in UTC or with an offset."),
     click.option("--missing", type=click.Choice(["value", "refuse", "drop"]), help="A missing quasi-identifier is a "
                  "value of its own (default), an error, or a reason to leave the record out."),
     click.option("--hierarchy", multiple=True, metavar="C=FILE", help="The value hierarchy of a quasi-identifier, in "

@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
+from shoal.masking.times import masked_times
 from shoal.table.apart import GROUP, MEMBER
-from shoal.table.columns import read_times
 from shoal.table.table import QuasiColumn, Table
 
 
@@ -113,43 +112,6 @@ def spread(label_of_group: pl.Series, group_of_record: NDArray[np.int32]) -> pl.
     if label_of_group.dtype == pl.String:
         label_of_group = label_of_group.cast(pl.Categorical)
     return label_of_group.gather(group_of_record)
-
-
-def masked_times(table: Table) -> pl.Series:
-    """The time column as a person's own sequence number, or as dates shifted by a random number of days a person."""
-    assert table.schema.time is not None
-    times = table.frame[table.schema.time]
-    if table.schema.time_as == "sequence":
-        order = pl.DataFrame({"person": table.person_of_record, "time": _as_times(times)})
-        return order.select(pl.col("time").rank("dense").over("person").cast(pl.Int32)).to_series()
-    dates = _as_times(times)
-    if dates.dtype == pl.Null:
-        return dates
-    if dates.dtype not in (pl.Date, pl.Datetime):
-        raise SchemaError(
-            f"The time column '{times.name}' holds no dates, so it cannot be shifted. Publish it as a sequence: "
-            "time_as = 'sequence'."
-        )
-    days = pl.Series("days", secrecy.days_shifted(table.n_persons)).gather(table.person_of_record)
-    return dates + days.to_frame().select(pl.duration(days="days")).to_series()
-
-
-def _as_times(times: pl.Series) -> pl.Series:
-    """Times as they can be put in order: texts as dates, date-times or numbers, whichever all of them are."""
-    if times.dtype.is_float():
-        return times.fill_nan(None)
-    if times.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        return times
-    texts = times.cast(pl.String)
-    readings = [read_times(texts), texts.cast(pl.Float64, strict=False).fill_nan(None)]
-    for reading in readings:
-        if reading.null_count() == texts.null_count():
-            return reading
-    unread = min(reading.null_count() for reading in readings) - texts.null_count()
-    raise SchemaError(
-        f"The time column '{times.name}' holds {unread:,} texts that are neither dates of the form 2024-12-31 or "
-        "2024-12-31 23:59:59 nor numbers, so they cannot be put in order. Mend them, or drop the column."
-    )
 
 
 def without_unused_categories(values: pl.Series) -> pl.Series:

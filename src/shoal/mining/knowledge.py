@@ -142,7 +142,7 @@ def _unknown_items(table: Table, fact: Rule) -> list[str]:
                 f"{did_you_mean(item.column, columns)}".replace("\n", " ")
             )
             continue
-        values = read_values(table.frame[item.column], columns[item.column])
+        values = read_values(table.frame[item.column], columns[item.column], table.schema.zone)
         covered = values.covered_by(item.node)
         if covered is None:
             faults.append(f"'{item.column}' can have no such value: {values.naming}.")

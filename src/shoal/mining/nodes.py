@@ -104,9 +104,9 @@ class Values:
         return np.append(np.fromiter(claims, dtype=np.bool_), [False] * self.has_missing).astype(np.bool_)
 
 
-def read_values(values: pl.Series, column: Quasi) -> Values:
+def read_values(values: pl.Series, column: Quasi, zone: str | None = None) -> Values:
     """The different values of a column of records, of the kind that the schema says or the data show."""
-    return values_of(quasi_column(values, column, lambda record: None), column.hierarchy)
+    return values_of(quasi_column(values, column, lambda record: None, zone), column.hierarchy)
 
 
 def values_of(coded: NumberColumn | CategoryColumn, hierarchy: Hierarchy | None) -> Values:

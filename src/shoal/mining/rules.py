@@ -269,7 +269,7 @@ def _bits_of_codes(
             f"A rule names '{name}', which is no quasi-identifier of the table. "
             f"These are: {', '.join(known)}.{did_you_mean(name, known)}"
         )
-    values = read_values(frame[name], columns[name])
+    values = read_values(frame[name], columns[name], schema.zone)
     bits = np.zeros((values.n_codes, -(-len(items) // BITS)), dtype=np.uint64)
     for place, item in enumerate(items):
         if item.column == name:

@@ -156,6 +156,13 @@ _KIND_IN_WORDS = {
 }
 
 
+SHARED_DATES = {
+    "tell": "Dates that unlikely many persons share, by which moves could be told, are counted in a note.",
+    "hide": "Dates that unlikely many persons share, by which moves could be told, are published as missing.",
+    "refuse": "A table with dates that unlikely many persons share, by which moves could be told, is refused.",
+}
+
+
 def _about_columns(policy: Policy) -> list[str]:
     columns = policy.columns
     shown = "these are masked"
@@ -168,7 +175,12 @@ def _about_columns(policy: Policy) -> list[str]:
         form = "each person's own first, second, third time"
         if columns.time_as == "shift":
             form = "dates moved by a random number of days, the same for all records of a person"
+            form += "" if columns.time_of_day == "cut" else ", with the time of day, which is not moved"
         told.append(f"'{columns.time}' is published as {form}.")
+        if columns.time_as == "shift":
+            told.append(SHARED_DATES[columns.shared_dates])
+    if columns.zone is not None:
+        told.append(f"Days are counted in the time zone {columns.zone}.")
     if columns.kept:
         told.append(f"Published unchanged: {_named(columns.kept)}.")
     if columns.dropped:

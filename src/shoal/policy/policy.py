@@ -182,6 +182,9 @@ class ColumnChoices(Choices):
     dropped: tuple[str, ...] = ()
     time: str | None = None
     time_as: Literal["sequence", "shift"] = "sequence"
+    time_of_day: Literal["cut", "keep"] = "cut"
+    shared_dates: Literal["tell", "hide", "refuse"] = "tell"
+    zone: str | None = None
     missing: Literal["value", "refuse", "drop"] = "value"
     person_ids: Literal["pseudonyms", "none"] = "pseudonyms"
 
@@ -203,6 +206,9 @@ class ColumnChoices(Choices):
             dropped=self.dropped,
             time=self.time,
             time_as=self.time_as,
+            time_of_day=self.time_of_day,
+            shared_dates=self.shared_dates,
+            zone=self.zone,
             missing=self.missing,
             person_ids=self.person_ids,
         )
@@ -395,6 +401,9 @@ class Policy:
             dropped=tuple(schema.dropped),
             time=schema.time,
             time_as=schema.time_as,  # type: ignore[arg-type]
+            time_of_day=schema.time_of_day,  # type: ignore[arg-type]
+            shared_dates=schema.shared_dates,  # type: ignore[arg-type]
+            zone=schema.zone,
             missing=schema.missing,  # type: ignore[arg-type]
             person_ids=schema.person_ids,  # type: ignore[arg-type]
         )

@@ -156,6 +156,7 @@ class Release:
             "seconds": self.seconds,
             "suppressed_persons": self.table.suppressed_persons,
             "lone_extremes": self.lone_extremes,
+            **({} if self.table.shared_dates is None else {"shared_dates": self.table.shared_dates.to_dict()}),
             **self._perturbed(),
             **({"query_error": self.query_error.to_dict()} if self.query_error is not None else {}),
             **self._aggregated(),

@@ -18,6 +18,7 @@ import polars as pl
 from shoal.errors import ParameterError, ShoalWarning
 from shoal.masking import Mean, Ranges, Suppress
 from shoal.masking.scheme import scheme_of
+from shoal.masking.times import how_times_are_shown
 from shoal.measuring.look import look_at_release
 from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
@@ -252,8 +253,7 @@ def codebook(
         elif role == "person":
             entry["shown_as"] = "a random pseudonym, new for this release"
         elif role == "time":
-            shown = {"sequence": "the person's own first, second, ... time", "shift": "dates shifted a person"}
-            entry["shown_as"] = shown[release.schema.time_as]
+            entry["shown_as"] = how_times_are_shown(release.schema)
         elif role == "group":
             entry["shown_as"] = "a random number that the rows of a group share"
         elif role == "sensitive" and mask == "permute":

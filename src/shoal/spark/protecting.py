@@ -167,6 +167,7 @@ def protect(
         largest_cell=grown.largest,
         seconds=time.perf_counter() - started,
         notes=notes,
+        shared_dates=facts.shared_dates,
         _kept=(lines,),
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OutputError, ParameterError, PrivacyNotMetError
+from shoal.masking.times import how_times_are_shown
 from shoal.pipeline import why_not
 from shoal.policy import Policy
 from shoal.publishing.folder import replacing_folder
@@ -124,9 +125,7 @@ def codebook(release: SparkRelease, format: str) -> dict[str, Any]:
     shown = {
         "person": "a random pseudonym, new for this release",
         "group": "a random number that the rows of a group share",
-        "time": "dates shifted a person"
-        if release.schema.time_as == "shift"
-        else "the person's own first, second, ... time",
+        "time": how_times_are_shown(release.schema),
         "sensitive": "permuted inside the group, apart from the other attributes" if mask == "permute" else "unchanged",
     }
     columns = []

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, SchemaError
+from shoal.spark.times import checked_time_type, look_at_times, shared_dates_of
 from shoal.table.columns import (
     LARGEST_WHOLE_NUMBER,
     MOST_DECIMALS,
@@ -24,10 +25,11 @@ from shoal.table.columns import (
     Whole,
     category_column,
     quasi_column,
-    read_times,
 )
 from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi, Schema
+from shoal.table.shared_dates import SharedDates, notes_on_shared, refuse_shared
 from shoal.table.table import QuasiColumn, Table
+from shoal.table.times import local_days, refuse_untold
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -59,6 +61,8 @@ class QuasiFacts:
     halves: tuple[float, float] = (0.0, 0.0)
     """Half the lowest and half the highest float, for the grid."""
     categories: pl.Series | None = None
+    zone: str | None = None
+    """The time zone in which days are counted."""
 
     def column(self, values: pl.Series) -> QuasiColumn:
         """Some records of the column, with what the whole table says of it."""
@@ -68,7 +72,7 @@ class QuasiFacts:
             return CategoryColumn(values.name, codes, self.categories, self.has_missing, self.source)
         if self.kind == "number":
             return self._numbers(values)
-        column = quasi_column(values, self.source, lambda record: None)
+        column = quasi_column(values, self.source, lambda record: None, self.zone)
         assert isinstance(column, NumberColumn)
         return replace(column, whole=self.whole)
 
@@ -119,6 +123,8 @@ class Facts:
     time_type: str | None = None
     """Of a column of times that is shifted: "date" or "timestamp"."""
     notes: tuple[str, ...] = ()
+    shared_dates: SharedDates | None = None
+    """What dates that are shifted have in common."""
 
     def table(self, frame: pl.DataFrame) -> Table:
         """Some records as a table; no person may have others elsewhere."""
@@ -133,7 +139,7 @@ class Facts:
         sensitive = {name: facts.column(frame[name]) for name, facts in self.sensitive.items()}
         return Table(
             self.schema, frame, "polars", person, n_persons, quasi, sensitive, self.notes,
-            is_of_several=not self.one_record_a_person,
+            is_of_several=not self.one_record_a_person, shared_dates=self.shared_dates,
         )  # fmt: skip
 
     def missing_and_codes(self) -> dict[str, tuple[int, int]]:
@@ -224,11 +230,16 @@ def facts_of(frame: DataFrame, schema: Schema, *, with_persons: bool) -> tuple[D
             f"The person column '{schema.person}' is missing in {seen['missing_persons']:,} of {n_records:,} records. "
             "Without it their risk cannot be counted: fill it in, or leave those records out."
         )
-    quasi = {column.name: _quasi_facts(frame, column, seen["columns"][column.name]) for column in schema.columns}
+    quasi = {
+        column.name: _quasi_facts(frame, column, seen["columns"][column.name], schema.zone) for column in schema.columns
+    }
     persons = schema.person if with_persons else None
     sensitive = {name: sensitive_facts(frame, name, persons) for name in schema.sensitive}
-    time_type = _time_type(schema, seen)
-    return frame, Facts(schema, quasi, sensitive, n_records, schema.person is None, time_type, notes)
+    time_type = checked_time_type(schema, seen["time"])
+    shared = shared_dates_of(frame, schema)
+    refuse_shared(schema, shared)
+    notes = (*notes, *notes_on_shared(schema, shared))
+    return frame, Facts(schema, quasi, sensitive, n_records, schema.person is None, time_type, notes, shared)
 
 
 def _without_missing(frame: DataFrame, schema: Schema) -> tuple[DataFrame, tuple[str, ...]]:
@@ -291,8 +302,8 @@ def _look(frame: pl.DataFrame, schema: Schema, kinds: Mapping[str, str]) -> dict
     missing_persons = 0
     if persons is not None:
         missing_persons = persons.null_count() + (int(persons.is_nan().sum()) if persons.dtype.is_float() else 0)
-    columns = {name: _look_at(frame[name], kinds.get(name)) for name in schema.quasi_names}
-    time = None if schema.time is None else _look_at_times(frame[schema.time])
+    columns = {name: _look_at(frame[name], kinds.get(name), schema.zone) for name in schema.quasi_names}
+    time = None if schema.time is None else look_at_times(frame[schema.time], schema.zone)
     return {"records": len(frame), "missing_persons": missing_persons, "columns": columns, "time": time}
 
 
@@ -315,19 +326,22 @@ def _added(first: Any, second: Any) -> Any:
     }
 
 
-def _look_at(values: pl.Series, kind: str | None) -> dict[str, Any]:
+def _look_at(values: pl.Series, kind: str | None, zone: str | None) -> dict[str, Any]:
     """What one part of a quasi-identifier shows of its kind and extent."""
     present = values.drop_nulls()
     seen: dict[str, Any] = {"present": len(present), "missing": values.null_count()}
     if kind is None or values.dtype == pl.Boolean:
         return seen
     if kind == "date" or values.dtype.is_temporal():
-        dates = read_times(present).cast(pl.Date) if present.dtype == pl.String else present
-        if dates.dtype not in (pl.Date, pl.Datetime):
+        if present.dtype not in (pl.String, pl.Date, pl.Datetime):
             return {**seen, "no dates": len(present)}
-        days = dates.cast(pl.Date).to_physical()
+        dates, is_untold = local_days(present, zone)
+        days = dates.to_physical()
         ends = (days.min(), days.max()) if days.len() > days.null_count() else (math.inf, -math.inf)
-        return {**seen, "no dates": days.null_count(), LEAST + "unit": ends[0], MOST + "unit": ends[1]}
+        return {
+            **seen, "no dates": days.null_count(), "untold": int(is_untold.sum()), LEAST + "unit": ends[0],
+            MOST + "unit": ends[1],
+        }  # fmt: skip
     if values.dtype == pl.String:
         lengths = present.str.len_chars()
         seen |= {
@@ -370,20 +384,7 @@ def _look_at_floats(numbers: pl.Series) -> dict[str, Any]:
     return seen
 
 
-def _look_at_times(times: pl.Series) -> dict[str, Any]:
-    if times.dtype != pl.String:
-        return {"present": times.len() - times.null_count()}
-    texts = times.drop_nulls()
-    dates = texts.str.to_date("%Y-%m-%d", strict=False)
-    return {
-        "present": len(texts),
-        "dates": len(texts) - dates.null_count(),
-        "moments": len(texts) - read_times(texts).null_count(),
-        "numbers": len(texts) - texts.cast(pl.Float64, strict=False).null_count(),
-    }
-
-
-def _quasi_facts(frame: DataFrame, column: Quasi, seen: Mapping[str, Any]) -> QuasiFacts:
+def _quasi_facts(frame: DataFrame, column: Quasi, seen: Mapping[str, Any], zone: str | None) -> QuasiFacts:
     """What the parts showed of a quasi-identifier, as the engine in memory would take it."""
     column = _of_kind(frame, column, seen)
     has_missing = bool(seen["missing"])
@@ -402,7 +403,8 @@ def _quasi_facts(frame: DataFrame, column: Quasi, seen: Mapping[str, Any]) -> Qu
                 f"'{column.name}' is named as a date, but {seen['no dates']:,} of its values are not of the form "
                 "2024-12-31."
             )
-        return QuasiFacts(column, "date", has_missing, whole=Whole(extent))
+        refuse_untold(column.name, seen.get("untold", 0))
+        return QuasiFacts(column, "date", has_missing, whole=Whole(extent), zone=zone)
     is_text = "digits" in seen
     if seen.get("whole", 0) == seen["present"]:
         if max(map(abs, extent)) > LARGEST_WHOLE_NUMBER:
@@ -527,24 +529,3 @@ def sensitive_facts(frame: DataFrame, name: str, person: str | None = None) -> S
     np.add.at(records, column.codes, rows["records"].to_numpy())
     np.add.at(persons, column.codes, rows["persons"].to_numpy())
     return SensitiveFacts(column.categories, column.has_missing, records, persons)
-
-
-def _time_type(schema: Schema, seen: Mapping[str, Any]) -> str | None:
-    """How shifted times are published: as dates where all are, else as moments; refuse what cannot be put in order."""
-    times = seen["time"]
-    if schema.time is None or times is None or "dates" not in times:
-        return None
-    if times["present"] not in (times["dates"], times["moments"], times["numbers"]):
-        unread = times["present"] - max(times["moments"], times["numbers"])
-        raise SchemaError(
-            f"The time column '{schema.time}' holds {unread:,} texts that are neither dates of the form 2024-12-31 or "
-            "2024-12-31 23:59:59 nor numbers, so they cannot be put in order. Mend them, or drop the column."
-        )
-    if schema.time_as == "sequence":
-        return None
-    if times["present"] not in (times["dates"], times["moments"]):
-        raise SchemaError(
-            f"The time column '{schema.time}' holds no dates, so it cannot be shifted. Publish it as a sequence: "
-            "time_as = 'sequence'."
-        )
-    return "date" if times["present"] == times["dates"] else "timestamp"

@@ -11,6 +11,7 @@ from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
 from shoal.table.schema import Schema
+from shoal.table.shared_dates import SharedDates
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -58,6 +59,7 @@ class SparkRelease:
     largest_cell: int
     seconds: float
     notes: tuple[str, ...]
+    shared_dates: SharedDates | None = None
     _kept: tuple[DataFrame, ...] = field(default=(), repr=False)
 
     @property
@@ -94,6 +96,7 @@ class SparkRelease:
             "engine": "spark",
             "cells": self.n_cells,
             "largest_cell": self.largest_cell,
+            **({} if self.shared_dates is None else {"shared_dates": self.shared_dates.to_dict()}),
             "notes": list(self.notes),
             "verdict": self.verdict.to_dict(),
             "before": before,

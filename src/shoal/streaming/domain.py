@@ -21,12 +21,10 @@ from shoal.table.columns import (
     NumberColumn,
     category_column,
     quasi_column,
-    read_times,
 )
 from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi, Schema
 from shoal.table.table import QuasiColumn
-
-TEXTS = (pl.String, pl.Categorical, pl.Enum)
+from shoal.table.times import TEXTS, local_days
 
 
 @dataclass
@@ -60,10 +58,14 @@ class Witnesses:
             found += [*_first(odd), *self._inexact(floats.filter(~odd.fill_null(True)), floats)]
         self._keep(portion.gather(found))
 
-    def see_dates(self, portion: pl.Series) -> None:
-        """Keep the first and the last date, and what is none."""
-        dates = read_times(portion.cast(pl.String)).cast(pl.Date) if portion.dtype in (*TEXTS, pl.Null) else portion
-        self._keep(portion.gather([*_ends(dates), *_first(dates.is_null()), *_first(portion.is_null())]))
+    def see_dates(self, portion: pl.Series, zone: str | None) -> None:
+        """Keep the first and the last date, and what is none or does not tell its day."""
+        if portion.dtype not in (*TEXTS, pl.Null, pl.Date, pl.Datetime):
+            self._keep(portion.head(1))  # no dates: the type tells
+            return
+        days, is_untold = local_days(portion, zone)
+        is_wrong = days.is_null() & portion.is_not_null()
+        self._keep(portion.gather([*_ends(days), *_first(is_wrong), *_first(portion.is_null()), *_first(is_untold)]))
 
     def _inexact(self, present: pl.Series, floats: pl.Series) -> list[int]:
         """For each number of decimals a value that it does not write exactly, where none is known yet."""
@@ -104,12 +106,14 @@ class Domain:
     witnesses: dict[str, pl.Series]
     roles: dict[str, Quasi | None]
     """The quasi-identifiers as the schema has them; None for sensitive attributes."""
+    zone: str | None = None
+    """The time zone in which days are counted."""
 
     def coded(self, portion: pl.Series) -> QuasiColumn:
         """A portion of a column, coded as it would be with the whole column."""
         together = pl.concat([portion, self.witnesses[portion.name]])
         role = self.roles[portion.name]
-        whole = category_column(together) if role is None else quasi_column(together, role, lambda _: None)
+        whole = category_column(together) if role is None else quasi_column(together, role, lambda _: None, self.zone)
         return _first_records(whole, len(portion))
 
 
@@ -119,25 +123,25 @@ def domain_of(source: FileSource, schema: Schema) -> Domain:
     witnesses = {name: Witnesses(pl.Series(name, [], dtype=source.schema[name])) for name in roles}
     for portion in source.portions(list(roles)):
         for name, role in roles.items():
-            _see(witnesses[name], portion[name], role)
+            _see(witnesses[name], portion[name], role, schema.zone)
     values = {name: seen.values for name, seen in witnesses.items()}
     quasi: dict[str, QuasiColumn] = {}
     for column in schema.columns:
         try:
-            quasi[column.name] = quasi_column(values[column.name], column, lambda _: None)
+            quasi[column.name] = quasi_column(values[column.name], column, lambda _: None, schema.zone)
         except SchemaError as error:
-            raise _said_of_all(source, column, error) from None
+            raise _said_of_all(source, column, schema.zone, error) from None
     sensitive = {name: category_column(values[name]) for name in schema.sensitive}
-    return Domain(quasi, sensitive, values, roles)
+    return Domain(quasi, sensitive, values, roles, schema.zone)
 
 
-def _see(witnesses: Witnesses, portion: pl.Series, role: Quasi | None) -> None:
+def _see(witnesses: Witnesses, portion: pl.Series, role: Quasi | None, zone: str | None) -> None:
     """Keep what stands for a portion of a column in its role."""
     dtype = portion.dtype
     if role is None or role.hierarchy is not None or isinstance(role, Nominal | Ordered):
         witnesses.see_all(portion)
     elif isinstance(role, Date) or (not isinstance(role, Number) and dtype.is_temporal()):
-        witnesses.see_dates(portion)
+        witnesses.see_dates(portion, zone)
     elif isinstance(role, Number) or dtype.is_numeric() or _has_numbers(portion):
         witnesses.see_numbers(portion)
     else:
@@ -154,11 +158,11 @@ def _has_numbers(portion: pl.Series) -> bool:
     return portion.cast(pl.Float64, strict=False).null_count() < len(portion)
 
 
-def _said_of_all(source: FileSource, column: Quasi, error: SchemaError) -> SchemaError:
+def _said_of_all(source: FileSource, column: Quasi, zone: str | None, error: SchemaError) -> SchemaError:
     """The error with the counts and places of the whole column, which is read for it; it is only one."""
     values = source.collected(source.scan.select(column.name)).to_series()
     try:
-        quasi_column(values, column, lambda _: None)
+        quasi_column(values, column, lambda _: None, zone)
     except SchemaError as of_all:
         return of_all
     return error

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi
+from shoal.table.times import local_days, refuse_untold
 
 Codes = NDArray[np.int32]
 MOST_DECIMALS = 9
@@ -163,8 +164,10 @@ def category_column(values: pl.Series, *, source: Quasi | None = None) -> Catego
     return CategoryColumn(values.name, codes, distinct, has_missing, source)
 
 
-def quasi_column(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn | CategoryColumn:
-    """A quasi-identifier, of the kind that the schema says or the data show."""
+def quasi_column(
+    values: pl.Series, column: Quasi, line_of: LineOf, zone: str | None = None
+) -> NumberColumn | CategoryColumn:
+    """A quasi-identifier, of the kind that the schema says or the data show; days are those of a zone, where one is."""
     if column.hierarchy is not None and column.kind == "auto":
         column = Nominal(column.name, column.hierarchy)
     match column:
@@ -175,15 +178,15 @@ def quasi_column(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberCol
         case Ordered():
             return _ordered(values, column, line_of)
         case Date():
-            return _date(values, column, line_of)
-    return _by_the_data(values, column, line_of)
+            return _date(values, column, line_of, zone)
+    return _by_the_data(values, column, line_of, zone)
 
 
-def _by_the_data(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn | CategoryColumn:
+def _by_the_data(values: pl.Series, column: Quasi, line_of: LineOf, zone: str | None) -> NumberColumn | CategoryColumn:
     if values.dtype.is_numeric():
         return _number(values, column, line_of)
     if values.dtype.is_temporal():
-        return _date(values, column, line_of)
+        return _date(values, column, line_of, zone)
     if values.dtype in (pl.Boolean, pl.Categorical, pl.Enum):
         return _nominal(values, column)
     present = values.drop_nulls()
@@ -337,40 +340,19 @@ def _order_of_texts(distinct: pl.Series) -> NDArray[np.int64]:
     return order[np.argsort(numbers.to_numpy()[order], kind="stable")]
 
 
-def _date(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
-    if values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
-        values = values.cast(pl.String)
-        dates = read_times(values).cast(pl.Date)
-        wrong = values.is_not_null() & dates.is_null()
-        if wrong.any():
-            raise SchemaError(
-                f"'{column.name}' is named as a date, but {int(wrong.sum()):,} of {len(values):,} values are not of "
-                f"the form 2024-12-31 ({_first_that(wrong, line_of)})."
-            )
-    elif values.dtype in (pl.Date, pl.Datetime):
-        dates = values.cast(pl.Date)
-    else:
+def _date(values: pl.Series, column: Quasi, line_of: LineOf, zone: str | None) -> NumberColumn:
+    if values.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Date, pl.Datetime):
         raise SchemaError(
             f"'{column.name}' holds no dates, but is of type {_name_of_type(values)}. Take it as nominal or ordered: "
             f"{column.name}:nominal, {column.name}:ordered."
         )
-    units = dates.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
-    return NumberColumn(column.name, "date", units, _missing_mask(dates), source=column)
-
-
-def read_times(texts: pl.Series) -> pl.Series:
-    """Texts such as 2024-12-31 as dates, or with hours as date-times; those that are neither become missing.
-
-    Other forms are not guessed: nobody can tell whether 01/02/2024 is in January.
-    """
-    dates = texts.str.to_date("%Y-%m-%d", strict=False)
-    if dates.null_count() == texts.null_count():
-        return dates
-    with_hours = texts.str.replace("T", " ", literal=True).str.strip_suffix("Z")
-    moments = dates.cast(pl.Datetime("us"))
-    for form in ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S%.f%:z"):
-        read = with_hours.str.to_datetime(form, strict=False, time_unit="us")
-        moments = moments.fill_null(read.dt.replace_time_zone(None) if read.dtype.time_zone else read)  # type: ignore[attr-defined]
-        if moments.null_count() == texts.null_count():
-            break
-    return moments
+    days, is_untold = local_days(values, zone)
+    wrong = values.is_not_null() & days.is_null()
+    if wrong.any():
+        raise SchemaError(
+            f"'{column.name}' is named as a date, but {int(wrong.sum()):,} of {len(values):,} values are not of "
+            f"the form 2024-12-31 ({_first_that(wrong, line_of)})."
+        )
+    refuse_untold(column.name, int(is_untold.sum()))
+    units = days.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
+    return NumberColumn(column.name, "date", units, _missing_mask(days), source=column)

@@ -55,7 +55,7 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
     """A pandas frame without its index; an object column of several types becomes text, as it stands in a file."""
     try:
         whole = pl.from_pandas(frame, include_index=False)
-        return whole.with_columns(**_in_their_order(frame, whole))
+        return whole.with_columns(**_in_their_order(frame, whole), **_by_their_clocks(frame, whole))
     except ImportError:
         raise InputError("Reading a pandas frame needs pyarrow: pip install pyarrow.") from None
     except UNREADABLE:
@@ -73,7 +73,7 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
             f"Columns of a type that cannot be read: {', '.join(unreadable)}. Drop them or make them text."
         )
     whole = pl.DataFrame(columns)
-    return whole.with_columns(**_in_their_order(frame, whole))
+    return whole.with_columns(**_in_their_order(frame, whole), **_by_their_clocks(frame, whole))
 
 
 def _in_their_order(frame: Any, whole: pl.DataFrame) -> dict[str, pl.Series]:
@@ -84,6 +84,22 @@ def _in_their_order(frame: Any, whole: pl.DataFrame) -> dict[str, pl.Series]:
         if categories is not None and frame[name].cat.ordered and whole[str(name)].dtype == pl.Categorical:
             ordered[str(name)] = whole[str(name)].cast(pl.Enum([str(category) for category in categories]))
     return ordered
+
+
+def _by_their_clocks(frame: Any, whole: pl.DataFrame) -> dict[str, pl.Series]:
+    """Columns of times that differ in their zones, as texts with an offset each: a column of times has one zone."""
+    texts = {}
+    for name in frame.columns:
+        if frame[name].dtype != object or not isinstance(whole[str(name)].dtype, pl.Datetime):
+            continue
+        if len({str(moment.tzinfo) for moment in frame[name].dropna()}) > 1:
+            missing = frame[name].isna()
+            shown = [
+                None if is_missing else moment.isoformat()
+                for moment, is_missing in zip(frame[name], missing, strict=True)
+            ]
+            texts[str(name)] = pl.Series(shown, dtype=pl.String)
+    return texts
 
 
 def _as_texts(values: Any) -> list[str | None] | None:

@@ -8,9 +8,12 @@ from typing import ClassVar
 
 from shoal.errors import SchemaError, did_you_mean
 from shoal.table.hierarchy import Hierarchy
+from shoal.table.times import refuse_unknown_zone
 
 MISSING_CHOICES = ("value", "refuse", "drop")
 TIME_CHOICES = ("sequence", "shift")
+TIME_OF_DAY_CHOICES = ("cut", "keep")
+SHARED_DATE_CHOICES = ("tell", "hide", "refuse")
 PERSON_ID_CHOICES = ("pseudonyms", "none")
 
 
@@ -113,6 +116,14 @@ class Schema:
         A column for following a person over time; published as `time_as` says, never as it is.
     time_as
         "sequence": the person's own first, second, ... time; "shift": dates moved by a random number of days a person.
+    time_of_day
+        Of times that are shifted: "cut" publishes days, "keep" the time of day too, which is not shifted.
+    shared_dates
+        Of dates that are shifted and that an unlikely number of persons share, by which the shift could be told:
+        "tell" says how many there are, "hide" publishes them as missing, "refuse" publishes nothing.
+    zone
+        The time zone in which days are counted, such as "Europe/Berlin", for times that are given in UTC or with an
+        offset. Without it a time is on the day that the clock showed there, and one in UTC has no day.
     person_ids
         "pseudonyms": a person's records share a random name, so that they can be followed. "none": the person column is
         not published, and nobody sees which records belong to one person; whoever knows some of a person's sensitive
@@ -134,6 +145,9 @@ class Schema:
     dropped: Sequence[str] = ()
     time: str | None = None
     time_as: str = "sequence"
+    time_of_day: str = "cut"
+    shared_dates: str = "tell"
+    zone: str | None = None
     missing: str = "value"
     person_ids: str = "pseudonyms"
 
@@ -151,10 +165,13 @@ class Schema:
                 object.__setattr__(self, role, _name_in(role, getattr(self, role)))
         if not named:
             raise SchemaError("The schema names no quasi-identifier. Name what an adversary may know of a person.")
-        if self.missing not in MISSING_CHOICES:
-            raise SchemaError(f"missing must be one of {', '.join(MISSING_CHOICES)}.")
-        if self.time_as not in TIME_CHOICES:
-            raise SchemaError(f"time_as must be one of {', '.join(TIME_CHOICES)}.")
+        for name, choices in (
+            ("missing", MISSING_CHOICES), ("time_as", TIME_CHOICES), ("time_of_day", TIME_OF_DAY_CHOICES),
+            ("shared_dates", SHARED_DATE_CHOICES),
+        ):  # fmt: skip
+            if getattr(self, name) not in choices:
+                raise SchemaError(f"{name} must be one of {', '.join(choices)}.")
+        refuse_unknown_zone(self.zone)
         self._refuse_two_roles()
         self._refuse_ids()
 

@@ -20,6 +20,7 @@ from shoal.table.frames import to_polars
 from shoal.table.identifiers import note_on_identifiers, notes_on_spelling
 from shoal.table.scale import Scale
 from shoal.table.schema import Schema
+from shoal.table.shared_dates import SharedDates
 
 QuasiColumn = NumberColumn | CategoryColumn
 
@@ -45,6 +46,8 @@ class Table:
     """Whether this is a part of a table in which persons have several records."""
     views: Callable[[Table], Related] | None = field(default=None, repr=False, compare=False)
     """Where the records are of several tables joined: how to tell which rows each person has in each of them."""
+    shared_dates: SharedDates | None = None
+    """What the dates of the whole table have in common, where they are shifted and that was counted."""
     _values_of_persons: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -65,7 +68,9 @@ class Table:
         if schema.person is not None:
             notes = (*notes, *note_on_identifiers(schema.person, records[schema.person]))
         person_of_record, n_persons = _persons(records, schema)
-        quasi = {column.name: quasi_column(records[column.name], column, line_of) for column in schema.columns}
+        quasi = {
+            column.name: quasi_column(records[column.name], column, line_of, schema.zone) for column in schema.columns
+        }
         sensitive = {name: category_column(records[name]) for name in schema.sensitive}
         notes = (*notes, *notes_on_spelling({name: column.categories for name, column in sensitive.items()}))
         return cls(schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, line_of=line_of)

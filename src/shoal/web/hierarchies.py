@@ -224,7 +224,7 @@ def check_column(project: Project, column: ColumnChoice) -> None:
     frame = project.table().select(column.name).collect()
     hierarchy = made(project, column.name, column.hierarchy) if column.hierarchy is not None else None
     choices = QuasiChoices(name=column.name, kind=column.kind, order=column.order)  # type: ignore[arg-type]
-    quasi_column(frame[column.name], choices.column(hierarchy), lambda record: None)
+    quasi_column(frame[column.name], choices.column(hierarchy), lambda record: None, project.chosen.zone)
 
 
 def remove_unused(project: Project) -> None:

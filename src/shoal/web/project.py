@@ -31,7 +31,7 @@ grows with every change of choices (not with results), so a page can ask now and
 A step's fingerprint covers its own choices and those of the steps before it:
 
     data     sources, how they are read, join, rename
-    columns  + roles, kinds, hierarchies, missing, time_as
+    columns  + roles, kinds, hierarchies, missing, time_as and what goes with it
     protect  + protection (models, method, mask, budget, knowledge, seed as a policy document has them)
 
 A result is stale where the fingerprint of the step it depends on has changed. `RESULT_OF_STEP` says which result
@@ -120,6 +120,9 @@ class Chosen:
     columns: tuple[ColumnChoice, ...] = ()
     missing: str = "value"
     time_as: str = "sequence"
+    time_of_day: str = "cut"
+    shared_dates: str = "tell"
+    zone: str | None = None
     person_ids: str = "pseudonyms"
     is_policy_given: bool = False
     """Whether the roles come from a policy file: a column that it does not name is then left to the steward."""
@@ -260,6 +263,9 @@ class Project:
             **{role: chosen.names(role)[0] for role in ("person", "time") if chosen.names(role)},
             "missing": chosen.missing,
             "time_as": chosen.time_as,
+            "time_of_day": chosen.time_of_day,
+            "shared_dates": chosen.shared_dates,
+            **({} if chosen.zone is None else {"zone": chosen.zone}),
             **({"person_ids": chosen.person_ids} if chosen.names("person") else {}),
         }
         source: dict[str, Any] = {key: value for key, value in chosen.csv.items() if value is not None}
@@ -336,6 +342,9 @@ class Project:
             columns=(*known, *columns.values()) if not self._chosen.columns else tuple(known),
             missing=policy.columns.missing,
             time_as=policy.columns.time_as,
+            time_of_day=policy.columns.time_of_day,
+            shared_dates=policy.columns.shared_dates,
+            zone=policy.columns.zone,
             person_ids=policy.columns.person_ids,
             is_policy_given=True,
             csv={**self._chosen.csv, **source},
@@ -396,7 +405,7 @@ class Project:
         chosen = asdict(self._chosen)
         parts = {
             "data": ("sources", "person_file", "join_on", "rename", "csv"),
-            "columns": ("columns", "missing", "time_as", "person_ids"),
+            "columns": ("columns", "missing", "time_as", "time_of_day", "shared_dates", "zone", "person_ids"),
             "protect": ("protection",),
         }
         last = {"risk": "columns", "release": "protect"}.get(step, step)

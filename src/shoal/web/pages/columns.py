@@ -49,6 +49,12 @@ WORDS_OF_MISSING = {
 }
 WORDS_OF_IDS = {"pseudonyms": "random pseudonyms", "none": "nothing: nobody sees which records belong together"}
 WORDS_OF_TIME = {"sequence": "the person's own 1, 2, 3", "shift": "dates, moved by a secret number of days a person"}
+WORDS_OF_TIME_OF_DAY = {"cut": "are left out", "keep": "are published as they are"}
+WORDS_OF_SHARED_DATES = {
+    "tell": "are published and counted in a note",
+    "hide": "are published as missing",
+    "refuse": "stop the release",
+}
 
 
 def build(app: App) -> None:
@@ -252,6 +258,13 @@ class ColumnsPage:
         layout.select("Persons are published as", WORDS_OF_IDS, chosen.person_ids,
                       lambda value: self._set(person_ids=value))  # fmt: skip
         layout.select("Times are published as", WORDS_OF_TIME, chosen.time_as, lambda value: self._set(time_as=value))
+        layout.select("Times of day of moved dates", WORDS_OF_TIME_OF_DAY, chosen.time_of_day,
+                      lambda value: self._set(time_of_day=value))  # fmt: skip
+        layout.select("Moved dates that many share", WORDS_OF_SHARED_DATES, chosen.shared_dates,
+                      lambda value: self._set(shared_dates=value))  # fmt: skip
+        layout.text_input("Time zone in which days are counted", chosen.zone or "",
+                          lambda text: self._set(zone=text.strip() or None),
+                          hint="Europe/Berlin, for times in UTC or with an offset", width="20rem")  # fmt: skip
 
     def _set(self, **changes: Any) -> None:
         if self.view.save(**changes):
