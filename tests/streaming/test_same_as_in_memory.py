@@ -178,5 +178,5 @@ def test_dates_with_zones_are_those_of_memory(ending: str) -> None:
     frame = table(40).with_columns(berlin)
     both(frame, schema(shoal.Date("born")), MODELS["person-k"], 7, ending)
     utc = frame.with_columns(pl.col("born").dt.convert_time_zone("UTC"))
-    with pytest.raises(shoal.SchemaError, match="'born' holds .* times in UTC"):
+    with pytest.raises(shoal.SchemaError, match=r"'born' holds .* times in UTC"):
         both(utc, schema(shoal.Date("born")), MODELS["person-k"], 7, ending)
