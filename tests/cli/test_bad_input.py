@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -265,3 +266,26 @@ def test_an_answer_is_not_followed_by_an_error(shoal: Shoal, monkeypatch: pytest
     assert run.code == 1
     assert run.out.count("\n") == 1
     assert '"error"' not in run.out
+
+
+@pytest.mark.parametrize("ending", ["", ".csv", ".parquet", ".xlsx", ".sav", ".arrow"])
+def test_a_named_pipe_is_refused_at_once_by_every_command(shoal: Shoal, ending: str) -> None:
+    """Nobody writes to it: whoever opened it would wait for ever."""
+    pipe = f"pipe{ending}"
+    os.mkfifo(pipe)
+    commands = [["profile", pipe], ["assess", pipe, *COLUMNS], ["verify", pipe, *COLUMNS, *MODELS]]
+    commands += [["protect", pipe, *COLUMNS, *MODELS, "-o", "out", "--engine", engine] for engine in ("auto", "memory")]
+    if ending == ".csv":
+        commands += [
+            ["protect", "clinics.csv", "--join", pipe, "--on", "name", *COLUMNS, *MODELS, "-o", "out"],
+            ["protect", "clinics.csv", "--hierarchy", f"zip={pipe}", *COLUMNS, *MODELS, "-o", "out"],
+            ["protect", pipe, *COLUMNS, *MODELS, "-o", "out", "--engine", "stream"],
+            ["protect", f"sqlite:///{pipe}?table=visits", *COLUMNS, *MODELS, "-o", "out"],
+            ["serve", pipe, "--no-browser"],
+        ]
+    for command in commands:
+        told = shoal(*command)
+        assert told.code == 2, command
+        assert "pipe or a device" in told.err, command
+    assert "Standard input is not read" in shoal("profile", "-").err
+    assert not Path("out").exists()

@@ -108,7 +108,9 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     """The published file, the policy that lies beside it, and what the manifest says against the folder."""
     from shoal.publishing.folder import finish_interrupted
     from shoal.publishing.manifest import check_manifest
+    from shoal.reading.source import refuse_pipe
 
+    refuse_pipe(release)
     if release.is_file():
         return release, None, []
     finish_interrupted(release)

@@ -12,7 +12,7 @@ from shoal.reading.combine import Join, join_persons, put_under_one_another
 from shoal.reading.csv import read_csv
 from shoal.reading.excel import read_excel
 from shoal.reading.parquet import read_parquet, starts_like_parquet
-from shoal.reading.source import CsvOptions, Format, Reading
+from shoal.reading.source import CsvOptions, Format, Reading, check_is_file
 from shoal.reading.sql import is_address, read_database
 from shoal.reading.statistical import READER_OF_FORMAT, read_statistical
 
@@ -95,6 +95,7 @@ def _read_one(path: str | Path, options: _Options) -> Reading:
 
 
 def _read_file(path: Path, options: _Options) -> Reading:
+    check_is_file(path)
     format = FORMAT_OF_ENDING.get(path.suffix.lower()) or ("parquet" if starts_like_parquet(path) else "csv")
     if format == "parquet":
         return read_parquet(path)

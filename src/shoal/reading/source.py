@@ -113,11 +113,23 @@ class Reading:
 
 
 def check_is_file(path: Path) -> None:
-    """Raise InputError unless the path is an existing file."""
+    """Raise InputError unless the path is an existing file, which can be read more than once."""
     if path.is_dir():
         raise InputError(f"'{path}' is a folder. Name the file inside it.")
+    refuse_pipe(path)
     if not path.exists():
         raise InputError(f"There is no file '{path}'. Check the name and the folder.")
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse what can be read only once, or never ends: named pipes, <(...), standard input, devices."""
+    if str(path) == "-" and not path.exists():
+        raise InputError("Standard input is not read. Put it into a file, and name that.")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError(
+            f"'{path}' is a pipe or a device. Files are read more than once, also for the hash in the manifest. Put "
+            "what it gives into a file, and name that."
+        )
 
 
 def read_bytes(path: Path) -> bytes:

@@ -13,6 +13,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.reading import CsvOptions
 from shoal.reading.extras import imported
 from shoal.reading.read import FORMAT_OF_ENDING
+from shoal.reading.source import refuse_pipe
 from shoal.spark.reading import quoted
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def format_of(path: str) -> str:
     """The format of a file or a folder of files, by its ending or by those of the files in it."""
     ending = Path(path.rstrip("/")).suffix.lower()
     inside = Path(path)
+    refuse_pipe(inside)
     if ending not in FORMAT_OF_ENDING and inside.is_dir():
         endings = {part.suffix.lower() for part in inside.iterdir() if not part.name.startswith(("_", "."))}
         ending = endings.pop() if len(endings) == 1 else ending

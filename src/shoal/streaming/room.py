@@ -13,6 +13,7 @@ import polars as pl
 from shoal.errors import ShoalError
 from shoal.reading import CsvOptions
 from shoal.reading.csv import read_csv_blocks
+from shoal.reading.source import check_is_file
 from shoal.streaming.source import PORTION, scan_parquet
 from shoal.table.schema import Schema
 
@@ -49,6 +50,7 @@ def size_of_files(paths: Sequence[Path], formats: Sequence[str], csv: CsvOptions
     sizes = []
     for path, format in zip(paths, formats, strict=True):
         with suppress(OSError, pl.exceptions.PolarsError, ShoalError):  # what cannot be read is refused when it is
+            check_is_file(path)
             if format == "parquet":
                 sizes.append(_of_parquet(path, person))
                 continue

@@ -416,6 +416,8 @@ def _kept_lengths(lengths: Sequence[int] | None, longest: int) -> list[int]:
 
 def _read_text(path: Path, *, encoding: str, source: str) -> str:
     is_utf8 = encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
+    if path.is_fifo() or path.is_char_device():
+        raise InputError(f"The {source} is a pipe or a device, and is read more than once. Put it into a file.")
     try:
         with path.open(encoding="utf-8-sig" if is_utf8 else encoding, newline="") as file:
             return file.read()

@@ -471,9 +471,10 @@ class Project:
 
     def copy_file(self, path: str | Path) -> SourceFile:
         """Copy a file of this machine into `sources/`."""
+        from shoal.reading.source import check_is_file
+
         path = Path(path)
-        if not path.is_file():
-            raise InputError(f"There is no file '{path.name}'. Check the name and the folder.")
+        check_is_file(path)
         part = self.folder / "sources" / f".{secrets.token_hex(8)}.part"
         try:
             shutil.copyfile(path, part)
