@@ -26,7 +26,7 @@ from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refus
 from shoal.grouping.grouping import Grouping
 from shoal.masking import MASKS
 from shoal.masking.parting import linked_values
-from shoal.masking.publish import Mask, publish
+from shoal.masking.publish import Mask, as_mask, publish
 from shoal.masking.secrecy import secret_order
 from shoal.masking.times import shared_in
 from shoal.measuring.aggregates import aggregate_error_of, checked_kinds, refuse_no_numbers
@@ -41,14 +41,14 @@ from shoal.mining.facing import face
 from shoal.mining.knowledge import Knowledge
 from shoal.mining.rules import Rules
 from shoal.models.contract import Model
-from shoal.models.counts import JOINT
+from shoal.models.counts import JOINT, SPREAD_OF_RECORDS
 from shoal.models.exact import IntArray
 from shoal.models.related import EveryTable, Related
 from shoal.models.verdict import Verdict
 from shoal.progress import Progress, silent
 from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Assessment, Release
-from shoal.table.apart import GROUP, observe_linked, publishes_apart
+from shoal.table.apart import GROUP, observe_linked
 from shoal.table.columns import LineOf
 from shoal.table.frames import to_polars
 from shoal.table.hierarchy import Hierarchy
@@ -164,7 +164,7 @@ def protect(
     seed = checked_seed(seed)
     progress("reading", 0.0)
     table = Table.from_frame(frame, schema, line_of=line_of)
-    table, models = face(table, models, knowledge, is_linked=getattr(chosen_mask, "links_values", True))
+    table, models = face(table, models, knowledge, is_linked=chosen_mask.links_values)
     refuse_unfit(table, models)
     asked = [*models, *([] if views is None else [EveryTable()])]
     table = replace(table, views=views)
@@ -183,14 +183,15 @@ def protect(
     progress("masking", 0.0)
     published = publish(table, grouping, chosen_mask, rng=rng)
     linkage = None
-    if not getattr(chosen_mask, "shows_groups", True):
+    if not chosen_mask.shows_groups:
         published = replace(published, linked=linked_values(table, grouping, secret_order(grouping.n_groups) + 1))
         linkage = linkage_of(table, published)
         _refuse_linkage(linkage, max_linkage)
     progress("verifying", 0.0)
     risk, verdict = look_at_release(
-        published.frame, schema, models, tables=published.tables, linked=published.linked, excluded=published.excluded
-    )
+        published.frame, schema, models, mask=type(chosen_mask), tables=published.tables, linked=published.linked,
+        excluded=published.excluded,
+    )  # fmt: skip
     if not verdict.holds:
         raise PrivacyNotMetError(why_not(verdict))
     release = Release(
@@ -198,7 +199,7 @@ def protect(
         published=published,
         verdict=verdict,
         risk=risk,
-        utility=measure_utility(table, grouping, exact_quasi=getattr(chosen_mask, "shows_identities", False)),
+        utility=measure_utility(table, grouping, exact_quasi=chosen_mask.shows_identities),
         before=before,
         spread_before=spread_before,
         schema=schema,
@@ -243,6 +244,7 @@ def attack(
     schema: Schema,
     *,
     exclude: int = 2,
+    mask: str | None = None,
     tables: Mapping[str, Any] | None = None,
     linked: Any = None,
 ) -> list[EliminationResult]:
@@ -253,7 +255,7 @@ def attack(
 
     Parameters
     ----------
-    frame, tables, linked
+    frame, mask, tables, linked
         As in `verify`.
     exclude
         How many values the adversary can exclude at the most.
@@ -264,7 +266,7 @@ def attack(
     records, _ = to_polars(frame)
     if linked is not None:
         seen = observe_linked(to_polars(linked)[0], schema)
-    elif tables or publishes_apart(records, schema):
+    elif not _mask_meant(mask, schema, tables, linked).links_values:
         raise SchemaError(
             "The release publishes attributes apart: what the steward keeps (steward/linked.parquet) is needed to tell "
             "who would be exposed."
@@ -287,6 +289,7 @@ def attack_background(
     rules: Rules | None = None,
     *,
     l: int = 2,  # noqa: E741 - the paper's name
+    mask: str | None = None,
     tables: Mapping[str, Any] | None = None,
     linked: Any = None,
     excluded: Any = None,
@@ -297,7 +300,7 @@ def attack_background(
 
     Parameters
     ----------
-    frame, tables
+    frame, mask, tables
         As in `verify`.
     rules
         What the adversary knows: rules that were mined from this table or from another, or stated. They are applied to
@@ -321,6 +324,7 @@ def attack_background(
         records,
         schema,
         rules,
+        mask=_mask_meant(mask, schema, tables, linked),
         tables={name: to_polars(table)[0] for name, table in (tables or {}).items()},
         linked=None if linked is None else to_polars(linked)[0],
         excluded=None if excluded is None else to_polars(excluded)[0],
@@ -462,6 +466,7 @@ def verify(
     schema: Schema,
     models: Sequence[Model],
     *,
+    mask: str | None = None,
     tables: Mapping[str, Any] | None = None,
     linked: Any = None,
     excluded: Any = None,
@@ -473,6 +478,10 @@ def verify(
 
     Parameters
     ----------
+    mask
+        The mask by which it was made. Of "anatomize" and "permute" only the column `group` is believed to say where
+        sensitive values are counted; to all others it is a column like any other. Unless told it is "range", with
+        `tables` "anatomize", and with `linked` "perturb" where person ids are published.
     tables
         The sensitive tables of an anatomized release, by attribute; `frame` is its quasi-identifier table.
     linked
@@ -486,24 +495,41 @@ def verify(
     check_asked(schema, models)
     records, _ = to_polars(frame)
     sensitive_tables = {name: to_polars(table)[0] for name, table in (tables or {}).items()}
-    expected = set(schema.quasi_names) if sensitive_tables else schema.published()
+    meant = _mask_meant(mask, schema, tables, linked)
+    expected = set(schema.quasi_names) if meant.has_tables else schema.published()
     absent = [name for name in expected if name not in records.columns]
     if absent:
         raise SchemaError(
             f"The published table lacks {len(absent)} of the schema's columns: {', '.join(sorted(absent))}."
             f"{did_you_mean(absent[0], records.columns)}"
         )
-    if sensitive_tables and GROUP not in records.columns:
-        raise SchemaError(f"The published table lacks the column '{GROUP}' that joins it to the sensitive tables.")
+    if not meant.links_values and GROUP not in records.columns:
+        raise SchemaError(
+            f"The published table lacks the column '{GROUP}', by which the mask {meant.name} tells groups."
+        )
     if not len(records):
         raise InputError("The published table has no records.")
     refuse_unpublishable(records, schema)
-    if not sensitive_tables and schema.person in schema.published():
+    if not meant.has_tables and schema.person in schema.published():
         refuse_missing_persons(records, schema, lambda record: None)
     kept = None if linked is None else to_polars(linked)[0]
     never = None if excluded is None else to_polars(excluded)[0]
-    risk, verdict = look_at_release(records, schema, models, tables=sensitive_tables, linked=kept, excluded=never)
+    risk, verdict = look_at_release(
+        records, schema, models, mask=meant, tables=sensitive_tables, linked=kept, excluded=never
+    )
     return Assessment(risk, verdict, time.perf_counter() - started)
+
+
+def _mask_meant(mask: str | None, schema: Schema, tables: Mapping[str, Any] | None, linked: Any) -> type[Mask]:
+    """The mask that somebody says a release was made by, in words or by what is given beside the table."""
+    if mask is None and tables:
+        mask = "anatomize"
+    elif mask is None:
+        mask = "range" if linked is None or not schema.links_records else "perturb"
+    meant: type[Mask] = Mask if mask == Mask.name else _named(str(mask), MASKS, "mask") or Mask
+    if not meant.links_values and GROUP in {name for name, _ in schema.roles()}:
+        raise SchemaError(f"The mask {mask} publishes a column '{GROUP}' of its own: give yours another name.")
+    return meant
 
 
 def _grouped(
@@ -520,7 +546,7 @@ def _refuse_max_linkage(max_linkage: object, mask: Mask) -> None:
         return
     if not isinstance(max_linkage, int | float) or isinstance(max_linkage, bool) or not 0 <= max_linkage <= 1:
         raise ParameterError("max_linkage must be a share from 0 to 1, such as 0.05.")
-    if getattr(mask, "shows_groups", True):
+    if mask.shows_groups:
         raise ParameterError("max_linkage goes with the mask perturb: other masks show groups, which models judge.")
 
 
@@ -535,10 +561,10 @@ def _refuse_linkage(linkage: Linkage, max_linkage: float | None) -> None:
 
 def refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
     """Refuse models of how records are spread over persons where exact quasi-identifiers tell who is who."""
-    spread = [model.name for model in models if model.needs & {"squared_records", "most_records", "log_records"}]
-    if spread and getattr(mask, "shows_identities", False):
+    spread = [model.name for model in models if model.needs & SPREAD_OF_RECORDS]
+    if spread and mask.shows_identities:
         raise ParameterError(
-            f"{', '.join(spread)} cannot be promised with the mask {getattr(mask, 'name', 'chosen')}: it publishes "
+            f"{', '.join(spread)} cannot be promised with the mask {mask.name}: it publishes "
             "exact quasi-identifiers, so identities are visible. Mask these too with quasi_as='range', or drop the "
             "model."
         )
@@ -577,7 +603,7 @@ def choose(method: str | Method, mask: str | Mask, options: Mapping[str, Any]) -
             f"Neither the method nor the mask has an option '{unknown[0]}'. "
             f"Options here are: {', '.join(sorted(known)) or 'none'}.{did_you_mean(unknown[0], known)}"
         )
-    return _made(method, method_class, options), _made(mask, mask_class, options)
+    return _made(method, method_class, options), as_mask(_made(mask, mask_class, options))
 
 
 def _named(choice: Any, known: Mapping[str, type], what: str) -> type | None:

@@ -64,7 +64,7 @@ def test_it_counts_as_trying_every_way_to_deal_values_out(
     groups = sorted({row[2] for row in rows})
     if all(len({row[:2] for row in rows if row[2] == group}) == 1 for group in groups):
         return  # then quasi-identifiers may be masked
-    (found,) = shoal.attack_background(permuted(rows), SCHEMA, rules, l=l)
+    (found,) = shoal.attack_background(permuted(rows), SCHEMA, rules, l=l, mask="permute")
     left, by_itself, without, n_wrong = [], [], [], 0
     for group in groups:
         members = [row for row in rows if row[2] == group]
@@ -95,7 +95,7 @@ def test_it_counts_as_trying_every_way_to_deal_values_out(
 
 def test_without_rules_only_groups_with_few_values_are_vulnerable() -> None:
     table = permuted([(30, "m", 1, "flu"), (31, "f", 1, "cold"), (32, "m", 2, "flu"), (33, "f", 2, "flu")])
-    (found,) = shoal.attack_background(table, SCHEMA, shoal.Rules(), l=2)
+    (found,) = shoal.attack_background(table, SCHEMA, shoal.Rules(), l=2, mask="permute")
     assert found.vulnerable_without_rules == found.vulnerable_by_elimination == found.vulnerable_by_matching == 2
     assert found.vulnerable_groups == 1
     assert found.blind == 0.75
@@ -104,7 +104,7 @@ def test_without_rules_only_groups_with_few_values_are_vulnerable() -> None:
 def test_rules_from_elsewhere_may_be_wrong_in_some_groups() -> None:
     """Where no way to deal values out fits, the adversary finds that a rule is wrong; the other groups are counted."""
     table = permuted([(30, "m", 1, "flu"), (31, "m", 1, "flu"), (32, "m", 2, "cold"), (33, "f", 2, "flu")])
-    (found,) = shoal.attack_background(table, SCHEMA, shoal.Rules((rule({"sex": "m"}, "flu"),)), l=2)
+    (found,) = shoal.attack_background(table, SCHEMA, shoal.Rules((rule({"sex": "m"}, "flu"),)), l=2, mask="permute")
     assert (found.contradicted_persons, found.contradicted_groups) == (2, 1)
     assert found.vulnerable_by_matching == 2
     assert found.vulnerable_by_elimination == 1
@@ -113,7 +113,7 @@ def test_rules_from_elsewhere_may_be_wrong_in_some_groups() -> None:
 def test_rules_from_elsewhere_may_name_what_nobody_here_has() -> None:
     table = permuted([(30, "m", 1, "flu"), (31, "f", 1, "cold")])
     elsewhere = shoal.Rules((rule({"sex": "x"}, "flu", mined=True), rule({"sex": "m"}, "gout", mined=True)))
-    (found,) = shoal.attack_background(table, SCHEMA, elsewhere, l=2)
+    (found,) = shoal.attack_background(table, SCHEMA, elsewhere, l=2, mask="permute")
     assert found.vulnerable_by_matching == 0
 
 

@@ -76,7 +76,9 @@ def test_protected_against_the_rule_nobody_is_vulnerable(method: str, mask: str)
     whole = PATIENTS.with_columns(disease=pl.Series(DISEASES))
     models = [shoal.MatchingDiversity(l=2, rules=NO_MAN_HAS_IT)]
     release = shoal.protect(whole, SCHEMA, models, method=method, mask=mask)
-    (found,) = shoal.attack_background(release.data, SCHEMA, NO_MAN_HAS_IT, l=2, tables=release.published.tables)
+    (found,) = shoal.attack_background(
+        release.data, SCHEMA, NO_MAN_HAS_IT, l=2, mask=mask, tables=release.published.tables
+    )
     assert (found.vulnerable_by_matching, found.vulnerable_by_elimination) == (0, 0)
 
 

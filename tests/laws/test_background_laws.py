@@ -144,6 +144,7 @@ def test_everybody_may_have_l_values(
     for group in groups_of(release, small):
         assert small.fewest_left(group, together=together) >= l
     kept = {
+        "mask": mask,
         "tables": release.published.tables,
         "linked": release.published.linked,
         "excluded": release.published.excluded,
@@ -154,8 +155,8 @@ def test_everybody_may_have_l_values(
         assert (found.vulnerable_by_matching, found.vulnerable_by_elimination) == (0, 0)
         assert (found.persons, found.contradicted_persons) == (len(small.persons), 0)
     if release.verdict.models[0].checked_from == "published table":
-        tables = release.published.tables
-        for found in shoal.attack_background(release.data, small.schema, small.rules, l=l, tables=tables):
+        shown = {"mask": mask, "tables": release.published.tables}
+        for found in shoal.attack_background(release.data, small.schema, small.rules, l=l, **shown):
             assert (found.vulnerable_by_matching, found.vulnerable_by_elimination) == (0, 0)
     without_rules = shoal.verify(release.data, small.schema, [shoal.MatchingDiversity(l=l)], **kept)
     assert not without_rules.holds

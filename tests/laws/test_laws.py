@@ -185,9 +185,8 @@ def test_values_shown_apart_keep_every_promise(
         inside = [(person, code) for (person, code), (g, _) in zip(whole, seen, strict=True) if g == group]
         assert len(inside) == size
         assert all(twin_of(model)(inside, whole)[1] for model in models)
-    again = shoal.verify(
-        release.data, small.schema, models, tables=release.published.tables, linked=release.published.linked
-    )
+    kept = {"tables": release.published.tables, "linked": release.published.linked}
+    again = shoal.verify(release.data, small.schema, models, mask=release.mask.name, **kept)
     assert again.verdict == release.verdict
 
 

@@ -114,22 +114,21 @@ def test_times_and_columns_called_group_are_refused() -> None:
 def test_a_permuted_table_names_no_person_twice_and_says_what_it_cannot_show() -> None:
     models = [shoal.LDiversity(l=2), shoal.PersonKAnonymity(k=4)]
     release = shoal.protect(patients(), ONE_RECORD, models, mask="permute")
-    answer = shoal.verify(release.data, ONE_RECORD, models)
+    answer = shoal.verify(release.data, ONE_RECORD, models, mask="permute")
     assert answer.verdict == release.verdict
     assert any("identities are visible" in note for note in answer.verdict.notes)
     assert any("taken as permuted" in note for note in answer.verdict.notes)
     first = release.data["patient"][0]
     twice = release.data.with_columns(patient=pl.lit(first))
-    assert any(
-        "names persons more than once" in problem for problem in shoal.verify(twice, ONE_RECORD, models).problems
-    )
+    answer = shoal.verify(twice, ONE_RECORD, models, mask="permute")
+    assert any("names persons more than once" in problem for problem in answer.problems)
 
 
 def test_a_row_without_a_group_is_answered(tmp_path: Path) -> None:
     models = [shoal.LDiversity(l=2), shoal.PersonKAnonymity(k=4)]
     release = shoal.protect(patients(), ONE_RECORD, models, mask="permute")
     torn = release.data.with_columns(group=pl.when(pl.int_range(pl.len()) > 0).then("group"))
-    answer = shoal.verify(torn, ONE_RECORD, models)
+    answer = shoal.verify(torn, ONE_RECORD, models, mask="permute")
     assert not answer.holds
     assert answer.risk.person_k == 1
     release.write(tmp_path / "out", keep_person_map=True)

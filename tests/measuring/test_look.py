@@ -84,7 +84,9 @@ def test_columns_that_a_release_must_not_have() -> None:
     assert problems_of_columns(frame.columns, schema) == [
         "'name' is published, but the policy drops it.",
         "'other' is published, but the policy gives it no role.",
+        "'group' is published, but the policy gives it no role.",
     ]
+    assert problems_of_columns(["p", "q", "s", "group"], schema, mask=Permute) == []
     assert problems_of_columns(GOOD.columns, schema) == []
     assert not look_at_release(GOOD.with_columns(name=pl.lit("x")), schema, TWO)[1].holds
 
@@ -152,12 +154,16 @@ def perturbed() -> Published:
 
 def test_a_perturbed_release_is_judged_by_the_grouping_that_the_steward_keeps(perturbed: Published) -> None:
     assert perturbed.linked is not None
-    risk, verdict = look_at_release(perturbed.frame, ALONE, [PersonKAnonymity(k=3)], linked=perturbed.linked)
+    risk, verdict = look_at_release(
+        perturbed.frame, ALONE, [PersonKAnonymity(k=3)], mask=Perturb, linked=perturbed.linked
+    )
     assert verdict.holds
     assert from_where(verdict) == [STEWARD]
     assert verdict.notes == (GROUPS_HIDDEN,)
     assert (risk.records, risk.person_k) == (12, 3)
-    assert not look_at_release(perturbed.frame, ALONE, [PersonKAnonymity(k=4)], linked=perturbed.linked)[1].holds
+    assert not look_at_release(perturbed.frame, ALONE, [PersonKAnonymity(k=4)], mask=Perturb, linked=perturbed.linked)[
+        1
+    ].holds
 
 
 def test_a_grouping_of_another_release_is_a_problem(perturbed: Published) -> None:
@@ -166,15 +172,17 @@ def test_a_grouping_of_another_release_is_a_problem(perturbed: Published) -> Non
     models = [PersonKAnonymity(k=1)]
     for absent in ("group", "member", "s"):
         with pytest.raises(SchemaError, match=f"lacks the columns: {absent}"):
-            look_at_release(perturbed.frame, ALONE, models, linked=linked.drop(absent))
-    _, verdict = look_at_release(perturbed.frame.head(9), ALONE, models, linked=linked)
+            look_at_release(perturbed.frame, ALONE, models, mask=Perturb, linked=linked.drop(absent))
+    _, verdict = look_at_release(perturbed.frame.head(9), ALONE, models, mask=Perturb, linked=linked)
     assert "What the steward keeps of the release has other records or persons than were published." in verdict.problems
     others = linked.with_columns(member=pl.lit(1))
-    _, verdict = look_at_release(perturbed.frame, ALONE, models, linked=others)
+    _, verdict = look_at_release(perturbed.frame, ALONE, models, mask=Perturb, linked=others)
     assert verdict.problems == (
         "What the steward keeps of the release has other records or persons than were published.",
     )
-    _, verdict = look_at_release(perturbed.frame, ALONE, models, linked=linked.with_columns(s=pl.lit("flu")))
+    _, verdict = look_at_release(
+        perturbed.frame, ALONE, models, mask=Perturb, linked=linked.with_columns(s=pl.lit("flu"))
+    )
     assert verdict.problems == ("What the steward keeps of 's' is not what was published.",)
     assert not verdict.holds
 
@@ -187,7 +195,7 @@ THREE = [LDiversity(l=3, kind="distinct")]
 @pytest.mark.parametrize(("quasi_as", "notes"), [("exact", (IDENTITIES_VISIBLE,)), ("range", ())])
 def test_an_anatomized_release_says_whether_identities_are_visible(quasi_as: str, notes: tuple[str, ...]) -> None:
     shown = published(Anatomize(quasi_as=quasi_as), THREE, method="anatomy", seed=1)
-    risk, verdict = look_at_release(shown.frame, ALONE, THREE, tables=shown.tables, linked=shown.linked)
+    risk, verdict = look_at_release(shown.frame, ALONE, THREE, mask=Anatomize, tables=shown.tables, linked=shown.linked)
     assert verdict.holds
     assert verdict.notes == notes
     assert from_where(verdict) == [PUBLISHED_TABLE]
@@ -201,16 +209,18 @@ def test_an_anatomized_release_says_whether_identities_are_visible(quasi_as: str
 def test_what_stands_beside_anatomized_quasi_identifiers_is_a_problem() -> None:
     shown = published(Anatomize(), THREE, method="anatomy", seed=1)
     beside = shown.frame.with_columns(s=pl.lit("flu"))
-    _, verdict = look_at_release(beside, ALONE, THREE, tables=shown.tables)
+    _, verdict = look_at_release(beside, ALONE, THREE, mask=Anatomize, tables=shown.tables)
     assert "'s' is published beside the quasi-identifiers." in verdict.problems
-    _, verdict = look_at_release(shown.frame, ALONE, THREE, tables={**shown.tables, "t": shown.tables["s"]})
+    _, verdict = look_at_release(
+        shown.frame, ALONE, THREE, mask=Anatomize, tables={**shown.tables, "t": shown.tables["s"]}
+    )
     assert "A table of 't' is published, which is no sensitive attribute of the policy." in verdict.problems
     assert not verdict.holds
 
 
 def test_a_permuted_release_says_what_it_takes_on_trust() -> None:
     shown = published(Permute(), THREE, method="anatomy", seed=1)
-    risk, verdict = look_at_release(shown.frame, ALONE, THREE, linked=shown.linked)
+    risk, verdict = look_at_release(shown.frame, ALONE, THREE, mask=Permute, linked=shown.linked)
     assert verdict.holds
     assert verdict.notes == (IDENTITIES_VISIBLE, TAKEN_AS_PERMUTED)
     assert risk.unique_persons == 12
@@ -218,7 +228,7 @@ def test_a_permuted_release_says_what_it_takes_on_trust() -> None:
 
 def test_two_with_the_same_exact_values_are_not_unique() -> None:
     frame = pl.DataFrame({"age": [30, 30, 41, 52], "s": ["flu", "gout", "flu", "gout"], "group": [1, 1, 2, 2]})
-    risk, _ = look_at_release(frame, ALONE, [LDiversity(l=2, kind="distinct")])
+    risk, _ = look_at_release(frame, ALONE, [LDiversity(l=2, kind="distinct")], mask=Permute)
     assert (risk.unique_persons, risk.prosecutor_risk, risk.marketer_risk) == (2, 1.0, 0.75)
 
 
@@ -226,7 +236,7 @@ def test_who_is_alike_in_one_exact_value_and_not_in_the_other_is_unique() -> Non
     schema = shoal.Schema(quasi=["age", "zip"], sensitive=["s"])
     ages, zips = [30, 30, 31, 31, 32, 32], [1, 2, 1, 2, 3, 3]
     frame = pl.DataFrame({"age": ages, "zip": zips, "s": ["flu", "gout"] * 3, "group": [1] * 6})
-    risk, _ = look_at_release(frame, schema, [LDiversity(l=2, kind="distinct")])
+    risk, _ = look_at_release(frame, schema, [LDiversity(l=2, kind="distinct")], mask=Permute)
     assert (risk.unique_persons, risk.marketer_risk) == (4, 5 / 6)
 
 
@@ -234,10 +244,10 @@ def test_a_permuted_table_must_show_one_record_a_person() -> None:
     schema = shoal.Schema(person="p", quasi=["age"], sensitive=["s"])
     frame = pl.DataFrame({"p": [1, 2, 3, 4], "age": [1, 2, 3, 4], "s": ["flu", "gout"] * 2, "group": [1, 1, 2, 2]})
     models = [LDiversity(l=2, kind="distinct")]
-    assert look_at_release(frame, schema, models)[1].holds
-    _, verdict = look_at_release(frame.with_columns(p=pl.Series([1, 1, 3, 4])), schema, models)
+    assert look_at_release(frame, schema, models, mask=Permute)[1].holds
+    _, verdict = look_at_release(frame.with_columns(p=pl.Series([1, 1, 3, 4])), schema, models, mask=Permute)
     assert verdict.problems == ("A permuted table has one record a person, but 'p' names persons more than once.",)
-    _, verdict = look_at_release(frame.drop("p"), schema, models)
+    _, verdict = look_at_release(frame.drop("p"), schema, models, mask=Permute)
     assert verdict.problems == (
         "A permuted table has one record a person, but ids of persons, which would show it, are not published.",
     )
@@ -254,14 +264,14 @@ def test_what_a_table_apart_does_not_show_is_asked_of_the_steward() -> None:
     linked = pl.DataFrame(
         {"group": [1] * 6, "member": range(6), **{name: own[:1] * 3 + own for name, own in values.items()}}
     )
-    alone = look_at_release(frame, schema, models, tables=tables)[1]
-    told = look_at_release(frame, schema, models, tables=tables, linked=linked)[1]
+    alone = look_at_release(frame, schema, models, mask=Anatomize, tables=tables)[1]
+    told = look_at_release(frame, schema, models, mask=Anatomize, tables=tables, linked=linked)[1]
     assert (from_where(alone), alone.holds) == ([NOT_SHOWN], False)
     assert (from_where(told), told.holds, told.problems) == ([STEWARD], True, ())
-    both = look_at_release(frame, schema, [*THREE, *models], tables=tables, linked=linked)[1]
+    both = look_at_release(frame, schema, [*THREE, *models], mask=Anatomize, tables=tables, linked=linked)[1]
     assert (from_where(both), both.holds) == ([PUBLISHED_TABLE, STEWARD], True)
     other = linked.with_columns(s=pl.Series(["flu", "gout", "ulcer"] * 2))
-    assert look_at_release(frame, schema, models, tables=tables, linked=other)[1].problems
+    assert look_at_release(frame, schema, models, mask=Anatomize, tables=tables, linked=other)[1].problems
 
 
 # --- rules that somebody knows ----------------------------------------------------------------------------------------
@@ -280,7 +290,9 @@ def test_matching_diversity_says_why_it_could_not_be_checked() -> None:
     assert not verdict.holds
     assert verdict.problems[-1].startswith("matching-diversity could not be checked: no rules are known.")
     shown = shoal.protect(people(30), ALONE, models, method="buckets", mask=Anatomize(), seed=1)
-    _, verdict = look_at_release(shown.published.frame, ALONE, shown.models, tables=shown.published.tables)
+    _, verdict = look_at_release(
+        shown.published.frame, ALONE, shown.models, mask=Anatomize, tables=shown.published.tables
+    )
     assert (from_where(verdict), verdict.holds) == ([PUBLISHED_TABLE], True)
     assert QUASI_TAKEN_AS_EXACT in verdict.notes
 

@@ -157,7 +157,8 @@ def test_assess_mines_the_rules_too() -> None:
 
 def kept_of(release: shoal.Release) -> dict[str, Any]:
     published = release.published
-    return {"tables": published.tables, "linked": published.linked, "excluded": published.excluded}
+    kept = {"tables": published.tables, "linked": published.linked, "excluded": published.excluded}
+    return {"mask": release.mask.name, **kept}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,7 @@ def test_where_quasi_identifiers_are_masked_the_published_tables_alone_do_not_te
 ) -> None:
     release = shoal.protect(patients(), SCHEMA, [shoal.MatchingDiversity(l=3)], mask=mask, **options)
     assert release.verdict.models[0].checked_from == "steward"
-    answer = shoal.verify(release.data, SCHEMA, release.models, tables=release.published.tables)
+    answer = shoal.verify(release.data, SCHEMA, release.models, mask=mask, tables=release.published.tables)
     assert not answer.holds
     assert answer.verdict.models[0].checked_from == "not shown by the published table"
     assert any("could not be checked" in problem for problem in answer.problems)
@@ -196,10 +197,10 @@ def test_masked_quasi_identifiers_are_never_taken_for_real_ones() -> None:
     """A column of ranges and a column of categories that a group shares: rules that name neither would let all pass."""
     release = shoal.protect(patients(), SCHEMA, [shoal.MatchingDiversity(l=3)], mask="permute")
     coarse = release.data.with_columns(pl.col("age").cast(pl.String).str.slice(0, 1) + "0-" + pl.lit("99"))
-    answer = shoal.verify(coarse, SCHEMA, release.models)
+    answer = shoal.verify(coarse, SCHEMA, release.models, mask="permute")
     assert not answer.holds
     starred = release.data.with_columns(sex=pl.lit("*"))
-    answer = shoal.verify(starred, SCHEMA, release.models)
+    answer = shoal.verify(starred, SCHEMA, release.models, mask="permute")
     assert not answer.holds
     assert any("nobody" in problem for problem in answer.problems)
 
@@ -298,10 +299,11 @@ def test_hierarchies_are_needed_where_rules_name_their_nodes() -> None:
     release = shoal.protect(frame, schema, [shoal.MatchingDiversity(l=2)], mask="permute")
     assert {"adult", "child"} & {item.node for one in release.rules or () for item in one.when}
     assert release.verdict.models[0].checked_from == "published table"
-    bare = shoal.verify(release.data, SCHEMA, release.models)
+    bare = shoal.verify(release.data, SCHEMA, release.models, mask="permute")
     assert not bare.holds, "without the hierarchy nobody would be an adult, and nothing excluded"
     assert any("hierarchy is absent" in problem for problem in bare.problems)
-    assert shoal.verify(release.data, SCHEMA, release.models, linked=release.published.linked).holds
+    kept = release.published.linked
+    assert shoal.verify(release.data, SCHEMA, release.models, mask="permute", linked=kept).holds
 
 
 def test_columns_that_the_steward_keeps_are_not_to_be_called_as_yours() -> None:

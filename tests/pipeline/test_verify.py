@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal import InputError, Nominal, Schema, SchemaError
 from shoal.grouping.grouping import Grouping
+from shoal.models.verdict import Answer
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 
 PUBLISHED = Schema(person="p", quasi=["age"], sensitive=["s"], dropped=["phone"])
@@ -114,6 +118,22 @@ def test_the_published_table_decides_not_the_grouping() -> None:
 
     with pytest.raises(shoal.PrivacyNotMetError, match=r"of \d+ groups break g-balance 0.6 .*Nothing was written"):
         shoal.protect(visits(), SCHEMA, MODELS, method=PutsEachPersonAlone(), mask=ShowsEverything())
+
+
+def test_every_answer_that_has_holds_is_the_answer() -> None:
+    """`assert shoal.verify(…)` asks what the answer is, on every class that has one."""
+    found = set()
+    for module in pkgutil.walk_packages(shoal.__path__, "shoal."):
+        for _, cls in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            says = inspect.getattr_static(cls, "holds", None)
+            has_it = isinstance(says, property) or "holds" in getattr(cls, "__dataclass_fields__", {})
+            if cls.__module__.startswith("shoal.") and has_it and not getattr(cls, "_is_protocol", False):
+                found.add(cls.__name__)
+                assert issubclass(cls, Answer), cls
+    assert found >= {"Verdict", "ModelVerdict", "Assessment", "LedgerCheck", "ModelCheck"}
+    good, bad = (shoal.verify(released(), PUBLISHED, [shoal.PersonKAnonymity(k=k)]) for k in (2, 3))
+    assert (bool(good), bool(good.verdict), bool(good.verdict.models[0])) == (True, True, True)
+    assert (bool(bad), bool(bad.verdict), bool(bad.verdict.models[0])) == (False, False, False)
 
 
 class TestWhatIsNoRelease:

@@ -92,15 +92,14 @@ def _look(case: Case, given: Any) -> None:
 def _verify_frame(release: Any, case: Case) -> None:
     published = release.published
     again = shoal.verify(
-        release.data, case.schema, release.models, tables=published.tables, linked=published.linked,
+        release.data, case.schema, release.models, mask=case.mask, tables=published.tables, linked=published.linked,
         excluded=published.excluded,
     )  # fmt: skip
     if not again.verdict.holds:
         raise UnmetError(f"verify says otherwise than protect: {shoal.pipeline.why_not(again.verdict)}")
     if again.verdict.models != release.verdict.models:
         raise UnmetError("verify counts otherwise than protect")
-    shown = getattr(MASKS[case.mask], "shows_groups", True) and getattr(MASKS[case.mask], "links_values", True)
-    if shown:
+    if MASKS[case.mask].shows_groups and MASKS[case.mask].links_values:
         _count_plainly(published.frame, case)
 
 

@@ -12,9 +12,10 @@ import polars as pl
 from shoal.attacking.released import Released
 from shoal.attacking.result import DoesNotApply
 from shoal.grouping.grouping import Method
+from shoal.masking import mask_called
 from shoal.models.contract import Model
 from shoal.models.exact import IntArray
-from shoal.table.apart import publishes_apart
+from shoal.table.apart import GROUP
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -82,7 +83,7 @@ class Setting:
     @property
     def is_apart(self) -> bool:
         """Whether sensitive attributes are published apart from quasi-identifiers."""
-        return bool(self.tables) or publishes_apart(self.frame, self.schema)
+        return bool(self.tables) or (not mask_called(self.mask).links_values and GROUP in self.frame.columns)
 
     @property
     def shows_persons(self) -> bool:

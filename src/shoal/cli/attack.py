@@ -181,6 +181,7 @@ def attack(
     from shoal import pipeline
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release
+    from shoal.masking import mask_called
     from shoal.publishing.read import read_published
 
     clock = time.perf_counter()
@@ -209,8 +210,8 @@ def attack(
     try:
         if "elimination" in asked:
             results = pipeline.attack(
-                published.frame, policy.schema_of_release(), exclude=exclude, tables=published.tables,
-                linked=published.linked,
+                published.frame, policy.schema_of_release(), exclude=exclude,
+                mask=mask_called(policy.mask).name, tables=published.tables, linked=published.linked,
             )  # fmt: skip
     except SchemaError as refusal:
         if not known and suite is None:
@@ -481,10 +482,16 @@ def _with_knowledge(
     """The attack by rules; where a release hides whom its own are about, by what the steward keeps."""
     from shoal import pipeline
     from shoal.cli import output
+    from shoal.masking import mask_called
     from shoal.mining.facing import items_of_nobody
 
     schema = schema_for(policy, folder, published.frame, rules)
-    kept: dict[str, Any] = {"tables": published.tables, "linked": published.linked, "excluded": published.excluded}
+    kept: dict[str, Any] = {
+        "mask": mask_called(policy.mask).name,
+        "tables": published.tables,
+        "linked": published.linked,
+        "excluded": published.excluded,
+    }
     try:
         results = pipeline.attack_background(published.frame, schema, rules, l=least, **kept)
         of_nobody = items_of_nobody(rules, published.frame, schema)

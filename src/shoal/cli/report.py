@@ -61,6 +61,7 @@ def counted_again(folder: Path) -> dict[str, Any]:
     from shoal.cli import output as say
     from shoal.cli.choices import chosen_policy, csv_options_of_release
     from shoal.cli.verify import look_up, schema_for
+    from shoal.masking import mask_called
     from shoal.mining.facing import bound_to
     from shoal.publishing.manifest import read_manifest
     from shoal.publishing.read import read_published
@@ -74,6 +75,7 @@ def counted_again(folder: Path) -> dict[str, Any]:
             published.frame,
             schema_for(policy, place, published.frame, published.rules),
             bound_to(policy.models, published.rules),
+            mask=mask_called(policy.mask).name,
             tables=published.tables,
             linked=published.linked,
             excluded=published.excluded,

@@ -35,6 +35,8 @@ Exit codes: 0 every model is met and no file was changed; 3 not.
 @click.argument("release", metavar="RELEASE")
 @click.option("--rules", "rules_file", metavar="FILE", help="The rules that an adversary may know, for --matching-l "
               "(default: those in the folder's steward/rules.json).")  # fmt: skip
+@click.option("--mask", metavar="NAME", help="The mask by which it was made, where no policy says it: range (default), "
+              "anatomize, permute, ... Only of the last two the column 'group' is believed.")  # fmt: skip
 @options.policy
 @options.columns
 @options.models
@@ -51,6 +53,7 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     from shoal import pipeline
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release
+    from shoal.masking import mask_called
     from shoal.mining.facing import bound_to
     from shoal.publishing.read import read_published, read_rules
     from shoal.relating.verify import is_star
@@ -74,10 +77,11 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
         with output.warnings_as_notes():
             verification = pipeline.verify(
                 published.frame, schema_for(policy, folder, published.frame, rules), bound_to(policy.models, rules),
-                tables=published.tables, linked=published.linked, excluded=published.excluded,
+                mask=mask_called(policy.mask).name, tables=published.tables, linked=published.linked,
+                excluded=published.excluded,
             )  # fmt: skip
     else:
-        verification = verify_file(file, policy.schema_of_release(), policy.models, csv=csv)
+        verification = verify_file(file, policy.schema_of_release(), policy.models, mask=policy.mask, csv=csv)
     problems = [*problems, *verification.problems]
     holds = verification.holds and not problems
     answer: dict[str, Any] = verification.to_dict()

@@ -40,8 +40,9 @@ class Anatomize(Parting):
     """
 
     name: ClassVar[str] = "anatomize"
+    has_tables: ClassVar[bool] = True
 
-    def publish(self, table: Table, grouping: Grouping) -> Published:
+    def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
         """The quasi-identifier table and the sensitive tables."""
         refuse_what_links(table.schema, self.name, own=(COUNT, PERSONS, RECORDS))
         one_each = table.one_record_a_person

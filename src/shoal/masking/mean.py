@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.labels import names_of_codes
+from shoal.masking.publish import Mask
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import QuasiColumn, Table
 from shoal.table.texts import texts_of_units
@@ -18,7 +19,7 @@ MORE_DECIMALS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mean:
+class Mean(Mask):
     """Show the mean over a group's records: for numbers with two decimals more than the column has.
 
     Notes

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
-from shoal.masking.publish import without_unused_categories
+from shoal.masking.publish import Mask, without_unused_categories
 from shoal.table.apart import GROUP, MEMBER
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -21,12 +21,11 @@ SHOWN = ("exact", "range")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parting:
+class Parting(Mask):
     """A mask that hides which value belongs to whom, and shows quasi-identifiers exactly or by group."""
 
     quasi_as: str = "exact"
     links_values: ClassVar[bool] = False
-    """Whether the published table shows which values belong to one person."""
 
     def __post_init__(self) -> None:
         if self.quasi_as not in SHOWN:

@@ -37,7 +37,7 @@ class Permute(Parting):
 
     name: ClassVar[str] = "permute"
 
-    def publish(self, table: Table, grouping: Grouping) -> Published:
+    def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
         """The permuted table."""
         refuse_what_links(table.schema, self.name)
         if not table.schema.links_records:

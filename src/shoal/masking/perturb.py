@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking.mean import MORE_DECIMALS, Mean
-from shoal.masking.publish import Published, publish
+from shoal.masking.publish import Mask, Published
 from shoal.masking.secrecy import secret_words
 from shoal.table.columns import NumberColumn
 from shoal.table.table import Table
@@ -25,7 +25,7 @@ constant where its deviation, scaled by the extent in the table, is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Perturb:
+class Perturb(Mask):
     """Publish numbers as the group's mean and noise, such that means and covariances of the table stay what they are.
 
     Parameters
@@ -65,7 +65,6 @@ class Perturb:
     round_to_domain: bool = False
     name: ClassVar[str] = "perturb"
     shows_groups: ClassVar[bool] = False
-    """Whether the persons of a group look alike; here models can be judged by the grouping only."""
 
     def __post_init__(self) -> None:
         if self.noise not in KINDS_OF_NOISE:
@@ -88,7 +87,7 @@ class Perturb:
         means = _means(scaled, group, grouping.n_groups)
         noise = self._noise(scaled - means[group], table, grouping, normal((table.n_persons, len(columns))))
         masked = means[group] + noise[table.person_of_record]
-        published = publish(table, grouping, Mean())
+        published = Mean().publish(table, grouping)
         order = published.record_of_published
         shown = [self._shown(column, masked[order, j]).alias(column.name) for j, column in enumerate(columns)]
         return replace(published, frame=published.frame.with_columns(shown))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
@@ -17,12 +18,55 @@ from shoal.table.apart import GROUP, MEMBER
 from shoal.table.table import QuasiColumn, Table
 
 
-class Mask(Protocol):
-    """What is shown of a group."""
+class Mask:
+    """What is shown of a group.
+
+    What a mask does not say of itself is taken in the way that is safe: records that show the same form a group, values
+    belong to the person beside whom they stand, and every model is recounted from the published table by that.
+    """
+
+    name: ClassVar[str] = "custom"
+    links_values: ClassVar[bool] = True
+    """Whether the published table shows which values belong to one person. Where it does not, values are counted by
+    the group that a column `group` names."""
+    has_tables: ClassVar[bool] = False
+    """Whether each sensitive attribute is published in a table of its own, which counts its values by group."""
+    shows_groups: ClassVar[bool] = True
+    """Whether the persons of a group look alike. Where they do not, models are judged by the grouping only."""
+
+    @property
+    def shows_identities(self) -> bool:
+        """Whether quasi-identifiers are published as they are, so that a group hides nobody in it."""
+        return False
 
     def mask(self, column: QuasiColumn, records: GroupedRecords, table: Table) -> pl.Series:
-        """One text or number a group."""
-        ...
+        """One text or number per group."""
+        raise NotImplementedError(f"The mask {self.name} gives no labels of groups.")
+
+    def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
+        """A table as it will be published; masks that do more than give each group a label have their own way."""
+        return published_by_labels(table, grouping, self)
+
+
+class OwnMask(Mask):
+    """A mask of somebody's own that says nothing but what each group shows."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def mask(self, column: QuasiColumn, records: GroupedRecords, table: Table) -> pl.Series:
+        """What it gives."""
+        labels: pl.Series = self._own.mask(column, records, table)
+        return labels
+
+
+def as_mask(given: Any) -> Mask:
+    """A mask as it is, or one of somebody's own by the contract; what is neither is refused."""
+    if isinstance(given, Mask):
+        return given
+    if isinstance(given, type) or not callable(getattr(given, "mask", None)):
+        raise ParameterError(f"A mask is expected by its name or as an object with 'mask', not {type(given).__name__}.")
+    return OwnMask(given)
 
 
 @dataclass(frozen=True)
@@ -46,18 +90,16 @@ class Published:
 
 
 def publish(table: Table, grouping: Grouping, mask: Mask, *, rng: np.random.Generator | None = None) -> Published:
-    """Mask a table by groups.
+    """Mask a table by groups, in the way of the mask; noise is drawn from `rng`, and nothing else is."""
+    return mask.publish(table, grouping, rng=rng)
 
-    A mask that has a `publish` of its own (anatomize, permute) is asked; all others give a label a group.
+
+def published_by_labels(table: Table, grouping: Grouping, mask: Mask) -> Published:
+    """Mask a table by a label per group.
 
     Columns keep their names and order; dropped columns are gone. Person ids become random pseudonyms that are not
     derived from the id, and records are shuffled by secure randomness, so that neither tells the original id or order.
     """
-    own = getattr(mask, "publish", None)
-    if own is not None and not getattr(mask, "shows_groups", True):  # noise, which the seed governs
-        return own(table, grouping, rng=rng)
-    if own is not None:
-        return own(table, grouping)
     records = GroupedRecords.of(table, grouping)
     order = secrecy.secret_order(table.n_records)
     group = records.group_of_record[order]

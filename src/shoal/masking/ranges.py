@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.labels import EVERYTHING, between, names_of_codes, or_missing
+from shoal.masking.publish import Mask
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.levels import texts_in_hierarchy
@@ -23,7 +24,7 @@ Ends = NDArray[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranges:
+class Ranges(Mask):
     """Show 84-86 for numbers, {a, b} for categories, `*` where every category is covered.
 
     Parameters

@@ -9,13 +9,14 @@ import polars as pl
 
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.labels import EVERYTHING
+from shoal.masking.publish import Mask
 from shoal.masking.ranges import Ranges
 from shoal.table.columns import CategoryColumn
 from shoal.table.table import QuasiColumn, Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Suppress:
+class Suppress(Mask):
     """Show a value only where all records of the group agree on it."""
 
     name: ClassVar[str] = "suppress"

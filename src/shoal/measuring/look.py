@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import SchemaError
+from shoal.masking import Mask
 from shoal.measuring.risk import NEEDS, Risk, measure_risk, risk_of_counts
 from shoal.mining.facing import items_of_nobody, rules_known
 from shoal.mining.rules import Rules
 from shoal.models.contract import Model
-from shoal.models.counts import BACKGROUND, EVERYTHING, JOINT, GroupCounts
+from shoal.models.counts import BACKGROUND, EVERYTHING, JOINT, SPREAD_OF_RECORDS, GroupCounts
 from shoal.models.verdict import NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, Verdict, judge
 from shoal.table.adversary import Known
 from shoal.table.apart import (
@@ -26,7 +27,6 @@ from shoal.table.apart import (
     observe_permuted,
     observe_with_excluded,
     only_by,
-    publishes_apart,
     with_background_shown,
 )
 from shoal.table.columns import code_values
@@ -79,21 +79,26 @@ def look_at_release(
     schema: Schema,
     models: Sequence[Model],
     *,
+    mask: type[Mask] = Mask,
     tables: Mapping[str, pl.DataFrame] | None = None,
     linked: pl.DataFrame | None = None,
     excluded: pl.DataFrame | None = None,
 ) -> tuple[Risk, Verdict]:
     """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`, `excluded`).
 
+    What the table is taken to be is said by its mask, and by nothing in the table.
+
     An adversary who knows rules knows the real quasi-identifiers too. So rules are applied to quasi-identifiers only
     where these are published as they are; elsewhere the steward's word is needed on what is excluded for whom.
     """
-    problems = problems_of_columns(frame.columns, schema)
-    if not schema.links_records and not tables and not publishes_apart(frame, schema):
+    tables = tables or {}
+    problems = problems_of_columns(frame.columns, schema, mask=mask)
+    problems += _tables_beside(tables, schema, mask)
+    if mask.links_values and not schema.links_records:
         return _look_at_unlinked(frame, schema, models, linked, excluded, problems)
-    if linked is not None and not tables and not publishes_apart(frame, schema):
+    if linked is not None and not mask.shows_groups:
         return _look_at_perturbed(frame, schema, models, linked, problems)
-    if not tables and not publishes_apart(frame, schema):
+    if mask.links_values:
         seen = Observation.of_frame(frame, schema)
         several = seen.persons_in_several_groups
         if several:
@@ -106,31 +111,53 @@ def look_at_release(
         if rules_known(models) is None:
             why_not = ["no rules are known"]
         return measure_risk(seen, counts), _saying_why(verdict, models, why_not)
-    counts, misfits = count_apart(frame, schema, tables or {})
+    counts, misfits = count_apart(frame, schema, tables, mask=mask)
     problems += misfits
-    notes = [] if _groups_are_alike(frame, schema) else [IDENTITIES_VISIBLE]
-    if not tables:
+    is_visible = not groups_are_alike(frame, schema)
+    notes = [IDENTITIES_VISIBLE] if is_visible else []
+    if not mask.has_tables:
         notes.append(TAKEN_AS_PERMUTED)
     why_not = []
     if not misfits and any(model.needs & BACKGROUND for model in models):
-        counts, why_not = with_rules_applied(counts, frame, schema, tables or {}, rules_known(models))
+        counts, why_not = with_rules_applied(counts, frame, schema, tables, rules_known(models))
         notes += [] if why_not else [QUASI_TAKEN_AS_EXACT]
+    risk = _with_identities(risk_of_counts(counts), frame, schema)
+    if is_visible:
+        counts = without_spread(counts)
+        problems += problems_of_spread(models, risk)
     verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes)
     if linked is not None and any(model.checked_from == NOT_SHOWN for model in verdict.models):
         needs = NEEDS.union(*(model.needs for model in models))
         kept, misfits = count_linked(linked, schema, needs, published=counts, rules=rules_known(models))
         problems += misfits
+        kept = without_spread(kept) if kept is not None and is_visible else kept
         verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes, steward=kept)
-    return _with_identities(risk_of_counts(counts), frame, schema), _saying_why(verdict, models, why_not)
+    return risk, _saying_why(verdict, models, why_not)
+
+
+def without_spread(counts: GroupCounts) -> GroupCounts:
+    """Counts that do not tell how records are spread, for groups whose persons are told apart by quasi-identifiers."""
+    return replace(counts, known=counts.known - SPREAD_OF_RECORDS)
+
+
+def problems_of_spread(models: Sequence[Model], risk: Risk) -> list[str]:
+    """Why models of how records are spread cannot hold where quasi-identifiers differ inside groups."""
+    names = [model.name for model in models if model.needs & SPREAD_OF_RECORDS]
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)} cannot hold: quasi-identifiers differ inside groups and single out "
+        f"{risk.unique_persons:,} of {risk.persons:,} persons, whom a group then does not hide."
+    ]
 
 
 def count_apart(
-    frame: pl.DataFrame, schema: Schema, tables: Mapping[str, pl.DataFrame]
+    frame: pl.DataFrame, schema: Schema, tables: Mapping[str, pl.DataFrame], *, mask: type[Mask]
 ) -> tuple[GroupCounts, list[str]]:
     """Count a release that publishes attributes apart: the counts of its groups, and what does not fit together."""
-    if tables:
+    if mask.has_tables:
         counts, misfits = count_anatomized(frame, tables, schema)
-        return counts, [*_values_beside(frame, tables, schema), *misfits]
+        return counts, [*_values_beside(frame, schema), *misfits]
     needs = EVERYTHING - JOINT - {"values_of_person"}
     counts = observe_permuted(frame, schema).counts(needs)
     return _knowing(counts, needs), _several_records(frame, schema)
@@ -157,7 +184,7 @@ def with_rules_applied(
         return counts, ["no rules are known"]
     if not counts_one_record_a_person(tables, schema):
         return counts, ["persons have several records, and which values they have together is not published"]
-    if _groups_are_alike(frame, schema):
+    if groups_are_alike(frame, schema):
         return counts, ["all rows of a group show the same quasi-identifiers, which may not be the real ones"]
     try:
         of_nobody = items_of_nobody(rules, frame, schema) if are_own else 0
@@ -176,6 +203,7 @@ def counts_facing(
     schema: Schema,
     rules: Rules | None,
     *,
+    mask: type[Mask] = Mask,
     tables: Mapping[str, pl.DataFrame],
     linked: pl.DataFrame | None = None,
     excluded: pl.DataFrame | None = None,
@@ -187,14 +215,14 @@ def counts_facing(
     SchemaError
         The release does not show whom the rules are about, or its tables do not fit together.
     """
-    apart = bool(tables) or publishes_apart(frame, schema)
+    apart = not mask.links_values
     if rules is not None and not apart:
         raise SchemaError(
-            "Rules are applied to exact quasi-identifiers, which only anatomized and permuted releases publish. Leave "
-            "the rules out to attack with those that the steward keeps."
+            "Rules are applied to exact quasi-identifiers, which only anatomized and permuted releases publish: say "
+            "the mask where this is one of them. Leave the rules out to attack with those that the steward keeps."
         )
     if rules is not None:
-        counts, misfits = count_apart(frame, schema, tables)
+        counts, misfits = count_apart(frame, schema, tables, mask=mask)
         if not misfits:
             counts, misfits = with_rules_applied(counts, frame, schema, tables, rules, are_own=False)
         if misfits:
@@ -323,11 +351,17 @@ def _same_values(published: pl.Series, kept: pl.Series) -> bool:
     return first == second
 
 
-def _values_beside(frame: pl.DataFrame, tables: Mapping[str, pl.DataFrame], schema: Schema) -> list[str]:
-    """What must not stand beside the quasi-identifiers of an anatomized release, and tables that must not be there."""
+def _values_beside(frame: pl.DataFrame, schema: Schema) -> list[str]:
+    """What must not stand beside the quasi-identifiers of an anatomized release."""
     apart = [*schema.sensitive, *(name for name in (schema.person, schema.time) if name is not None)]
-    problems = [f"'{name}' is published beside the quasi-identifiers." for name in apart if name in frame.columns]
-    return problems + [
+    return [f"'{name}' is published beside the quasi-identifiers." for name in apart if name in frame.columns]
+
+
+def _tables_beside(tables: Mapping[str, pl.DataFrame], schema: Schema, mask: type[Mask]) -> list[str]:
+    """Tables that must not be there."""
+    if not mask.has_tables:
+        return [f"A table of '{name}' is published, which the mask {mask.name} does not make." for name in tables]
+    return [
         f"A table of '{name}' is published, which is no sensitive attribute of the policy."
         for name in tables
         if name not in schema.sensitive
@@ -362,20 +396,18 @@ def _knowing(counts: GroupCounts, known: frozenset[str]) -> GroupCounts:
     )  # fmt: skip
 
 
-def _groups_are_alike(frame: pl.DataFrame, schema: Schema) -> bool:
+def groups_are_alike(frame: pl.DataFrame, schema: Schema) -> bool:
     """Whether all rows of a group show the same quasi-identifiers."""
     shown = frame.select(GROUP, *schema.quasi_names).unique()
     return len(shown) == frame[GROUP].n_unique()
 
 
-def problems_of_columns(columns: Sequence[str], schema: Schema) -> list[str]:
-    """What a release must not show, whatever the models say."""
+def problems_of_columns(columns: Sequence[str], schema: Schema, *, mask: type[Mask] = Mask) -> list[str]:
+    """What a release must not show, whatever the models say. A column of groups is one that some masks make."""
     problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in columns]
     if not schema.links_records and schema.person in columns:
         problems.append(f"'{schema.person}' is published, but the policy publishes no person ids.")
-    named = {name for name, _ in schema.roles()}
+    named = {name for name, _ in schema.roles()} | (set() if mask.links_values else {GROUP})
     return problems + [
-        f"'{name}' is published, but the policy gives it no role."
-        for name in columns
-        if name not in named and name != GROUP
+        f"'{name}' is published, but the policy gives it no role." for name in columns if name not in named
     ]

@@ -16,7 +16,7 @@ from shoal.grouping.grouping import Grouping
 from shoal.kernels import counting, querying
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.labels import names_of_codes
-from shoal.masking.publish import Published
+from shoal.masking.publish import Mask, Published
 from shoal.measuring.statistics import masked_numbers
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.table.columns import CategoryColumn, NumberColumn
@@ -47,21 +47,20 @@ class Released(Protocol):
         ...
 
     @property
-    def mask(self) -> object:
+    def mask(self) -> Mask:
         """What is shown of a group."""
         ...
 
 
-def shown_by(mask: object) -> str:
+def shown_by(mask: Mask) -> str:
     """The kind of release that a mask makes: one of SHOWN, or "perturb", which shows no groups."""
-    if not getattr(mask, "links_values", True):
-        return "group" if getattr(mask, "quasi_as", "exact") == "exact" else "range+group"
-    name = getattr(mask, "name", None)
-    if name not in (*SHOWN, PERTURBED):
+    if not mask.links_values:
+        return "group" if mask.shows_identities else "range+group"
+    if mask.name not in (*SHOWN, PERTURBED):
         raise ParameterError(
-            f"Queries are not answered on the mask '{name}'. Known kinds: {', '.join((*SHOWN, PERTURBED))}."
+            f"Queries are not answered on the mask '{mask.name}'. Known kinds: {', '.join((*SHOWN, PERTURBED))}."
         )
-    return str(name)
+    return mask.name
 
 
 def grouping_of(release: Released) -> Grouping:

@@ -99,7 +99,7 @@ def observe_release(release: Released) -> Observation:
     """
     table, published, grouping = release.table, release.published, grouping_of(release)
     group_of_person, n_groups = grouping.group_of_person, grouping.n_groups
-    if getattr(release.mask, "links_values", True) and getattr(release.mask, "shows_groups", True):
+    if release.mask.links_values and release.mask.shows_groups:
         record_of_group = np.empty(n_groups, dtype=np.int64)
         record_of_group[published.group_of_record] = np.arange(len(published.group_of_record))
         labels = published.frame.select(table.schema.quasi_names)[record_of_group]

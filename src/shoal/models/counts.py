@@ -16,7 +16,10 @@ from shoal.models.related import RelatedCounts
 
 Entries = TypeVar("Entries", IntArray, FloatArray)
 
-SPREAD = frozenset({"persons", "records", "squared_records", "most_records", "log_records"})
+SPREAD_OF_RECORDS = frozenset({"squared_records", "most_records", "log_records"})
+"""How the records of a group are spread over its persons, which hides nobody whom quasi-identifiers single out."""
+
+SPREAD = frozenset({"persons", "records"}) | SPREAD_OF_RECORDS
 """Counts of how records are spread over persons: cheap, and swept along every possible cut of a tree."""
 
 VALUE_SUMMARIES = frozenset({"most_persons_of_value", "most_records_of_value", "distinct_values", "person_values"})

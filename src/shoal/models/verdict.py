@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -18,8 +19,21 @@ NOT_SHOWN = "not shown by the published table"
 TABLE = "table"
 
 
+class _Holds(Protocol):
+    @property
+    def holds(self) -> bool: ...
+
+
+class Answer:
+    """An answer that holds or does not: `assert verify(…)` asks what it says, not whether there is one."""
+
+    def __bool__(self: _Holds) -> bool:
+        """Whether it holds."""
+        return self.holds
+
+
 @dataclass(frozen=True)
-class ModelVerdict:
+class ModelVerdict(Answer):
     """What one model asked, and what the groups reached."""
 
     name: str
@@ -63,7 +77,7 @@ class TableVerdict:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Answer):
     """Whether every model holds in every group."""
 
     models: tuple[ModelVerdict, ...]

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.attacking.setting import MOST_TARGETS, Setting
 from shoal.attacking.suite import SuiteResult, run_attacks
-from shoal.masking.publish import Published
+from shoal.masking.publish import Mask, Published
 from shoal.masking.ranges import lone_extremes
 from shoal.measuring.aggregates import AggregateError
 from shoal.measuring.associations import AssociationError
@@ -25,7 +25,7 @@ from shoal.mining.facing import rules_known
 from shoal.mining.knowledge import Knowledge
 from shoal.mining.rules import Rules
 from shoal.models.contract import Model
-from shoal.models.verdict import Verdict
+from shoal.models.verdict import Answer, Verdict
 from shoal.table.columns import NumberColumn
 from shoal.table.frames import like_the_given
 from shoal.table.hierarchy import Hierarchy
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Assessment:
+class Assessment(Answer):
     """The risk of a table as it is seen; also what `verify` answers about a published table."""
 
     risk: Risk
@@ -87,7 +87,7 @@ class Release:
     schema: Schema = field(repr=False)  # a hierarchy may list values of the table
     models: tuple[Model, ...]
     method: object
-    mask: object
+    mask: Mask
     max_suppressed: int
     max_records: int | None
     seed: int
@@ -204,7 +204,7 @@ class Release:
         person = at if self.published.tables else self.table.person_of_record[at]  # sensitive tables: one row a person
         setting = Setting(
             schema=self.schema, frame=self.published.frame, original=self.table, tables=self.published.tables,
-            mask=str(getattr(self.mask, "name", "custom")), origin=person.astype(np.int64), most_targets=targets,
+            mask=self.mask.name, origin=person.astype(np.int64), most_targets=targets,
             seed=seed, similar=dict(similar or {}), known_values=tuple(known_values),
             method=self.method, models=self.models,  # type: ignore[arg-type]
         )  # fmt: skip

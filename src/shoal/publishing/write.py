@@ -177,8 +177,9 @@ def _refuse_unmet_in_files(release: Release, format: str) -> None:
     if frame is published.frame and all(table is published.tables[name] for name, table in tables.items()):
         return
     _, verdict = look_at_release(
-        frame, release.schema, release.models, tables=tables, linked=published.linked, excluded=published.excluded
-    )
+        frame, release.schema, release.models, mask=type(release.mask), tables=tables, linked=published.linked,
+        excluded=published.excluded,
+    )  # fmt: skip
     refuse_unmet_in_files(verdict, format)
 
 
@@ -237,9 +238,9 @@ def codebook(
     safe_cells: bool = False,
 ) -> dict[str, Any]:
     """What a reader of the released table must know of its columns; nothing of single persons."""
-    mask = str(getattr(release.mask, "name", "custom"))
+    mask = release.mask.name
     role_of = {GROUP: "group", **dict(release.schema.roles())}
-    exact = getattr(release.mask, "shows_identities", False)
+    exact = release.mask.shows_identities
     columns = []
     for name in release.published.frame.columns:
         role = role_of[name]
@@ -290,7 +291,7 @@ def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = Fals
         release.models,
         method=getattr(release.method, "name", "custom"),
         method_options=_options(release.method),
-        mask=getattr(release.mask, "name", "custom"),
+        mask=release.mask.name,
         mask_options=_options(release.mask),
         max_linkage=release.max_linkage,
         max_suppressed=release.max_suppressed,

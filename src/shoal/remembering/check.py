@@ -18,6 +18,7 @@ from shoal.models.counts import SPREAD, GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, IntArray, ratio_at_most, share
 from shoal.models.h_affiliation import HAffiliation
 from shoal.models.l_diversity import LDiversity
+from shoal.models.verdict import Answer
 from shoal.table.columns import CategoryColumn, Codes
 from shoal.table.observe import Observation, number_alike
 from shoal.table.table import Table
@@ -40,7 +41,7 @@ class Earlier(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelCheck:
+class ModelCheck(Answer):
     """Whether a model still holds once releases are laid over one another.
 
     Attributes
@@ -69,7 +70,7 @@ class ModelCheck:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LedgerCheck:
+class LedgerCheck(Answer):
     """A new release together with the earlier ones of a ledger.
 
     Attributes

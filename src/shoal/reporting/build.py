@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from shoal.attacking.suite import SuiteResult
-from shoal.masking import MASKS
+from shoal.masking import MASKS, Mask, mask_called
 from shoal.measuring.classes import FEWEST_PERSONS
 from shoal.measuring.distributions import Kept, what_is_kept
 from shoal.measuring.risk import Risk
@@ -22,7 +22,7 @@ from shoal.models.contract import Model
 from shoal.policy.explain import explain, explain_model
 from shoal.policy.policy import Policy
 from shoal.reporting.attacks import Attacked, findings
-from shoal.table.apart import observe_linked, publishes_apart
+from shoal.table.apart import observe_linked
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
 
@@ -100,7 +100,7 @@ def report_of(release: Reportable, *, columns: Sequence[Mapping[str, Any]], poli
         spread_before=release.spread_before,
         linkage=release.linkage,
         seed=release.seed,
-        shows_groups=getattr(release.mask, "shows_groups", True),
+        shows_groups=release.mask.shows_groups,
     )
     return {
         "version": VERSION,
@@ -134,7 +134,7 @@ def report_of_published(
     seen: Observation | None = None
     if linked is not None:
         seen = observe_linked(linked, schema)
-    elif not tables and not publishes_apart(frame, schema):
+    elif mask_called(policy.mask).links_values:
         seen = Observation.of_frame(frame, schema)
     spread = None if seen is None else spread_of_risk(seen)
     known = Attacked(
@@ -143,7 +143,7 @@ def report_of_published(
         seen=seen,
         quasi=tuple(schema.quasi_names),
         seed=seed,
-        shows_groups=policy.mask != "perturb",
+        shows_groups=mask_called(policy.mask).shows_groups,
     )
     return {
         "version": VERSION,
@@ -167,11 +167,11 @@ def _asked(models: Sequence[Model], policy: Policy | None) -> dict[str, Any]:
     return {"policy": told, "promises": promises}
 
 
-def _done(method: object, mask: object) -> dict[str, Any]:
+def _done(method: object, mask: Mask) -> dict[str, Any]:
     return {
         "method": str(getattr(method, "name", "custom")),
         "method_options": _options(method),
-        "mask": str(getattr(mask, "name", "custom")),
+        "mask": mask.name,
         "mask_options": _options(mask),
     }
 

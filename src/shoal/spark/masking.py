@@ -178,9 +178,9 @@ def _published_type(name: str, given: DataType, facts: Facts, mask: Mask) -> Dat
     if name not in facts.quasi:
         return given
     column = facts.quasi[name]
-    if getattr(mask, "name", "") == "mean" and column.kind == "number":
+    if mask.name == "mean" and column.kind == "number":
         return DoubleType()
-    return given if getattr(mask, "shows_identities", False) and _one_record_a_person(facts, mask) else StringType()
+    return given if mask.shows_identities and _one_record_a_person(facts, mask) else StringType()
 
 
 def _one_record_a_person(facts: Facts, mask: Mask) -> bool:

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shoal.measuring.look import IDENTITIES_VISIBLE, TAKEN_AS_PERMUTED, count_apart
+from shoal.masking import Mask
+from shoal.measuring.look import (
+    IDENTITIES_VISIBLE,
+    TAKEN_AS_PERMUTED,
+    count_apart,
+    groups_are_alike,
+    problems_of_columns,
+    problems_of_spread,
+    without_spread,
+)
 from shoal.measuring.risk import NEEDS, Risk, risk_of_counts
 from shoal.models.contract import Model
 from shoal.models.counts import VALUE_TABLES, GroupCounts, ValueCounts
@@ -43,6 +52,7 @@ WORST_FIRST = (NOT_SHOWN, STEWARD, BOUND)
 class Apart:
     """The tables beside a published one whose attributes are published apart, and what the steward keeps of them."""
 
+    mask: type[Mask]
     tables: Mapping[str, DataFrame]
     linked: DataFrame | None = None
 
@@ -60,7 +70,8 @@ def recount(
 
     About `n_records` records are expected; the number decides on how many parts are counted, and on nothing else.
     """
-    problems = _problems(published, schema) if is_release else []
+    mask = Mask if apart is None else apart.mask
+    problems = problems_of_columns(published.columns, schema, mask=mask) if is_release else []
     n_buckets = max(1, math.ceil(n_records / RECORDS_A_BUCKET))
     if apart is None:
         whole = _whole(published, schema, models)
@@ -78,20 +89,9 @@ def recount(
             f"A permuted table has one record a person, but '{schema.person}' names persons more than once."
         )
     told, notes = _told_apart(published, schema, models, apart, n_buckets)
-    verdict = _together(models, told, PUBLISHED_TABLE, problems, notes)
-    return _with_identities(_risk(told, schema), published, schema), verdict
-
-
-def _problems(published: DataFrame, schema: Schema) -> list[str]:
-    """What a release must not show, whatever the models say."""
-    shown = published.columns
-    problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in shown]
-    named = {name for name, _ in schema.roles()}
-    return problems + [
-        f"'{name}' is published, but the policy gives it no role."
-        for name in shown
-        if name not in named and name != GROUP
-    ]
+    risk = _with_identities(_risk(told, schema), published, schema)
+    problems += problems_of_spread(models, risk) if IDENTITIES_VISIBLE in notes else []
+    return risk, _together(models, told, PUBLISHED_TABLE, problems, notes)
 
 
 def _whole(published: DataFrame, schema: Schema, models: Sequence[Model]) -> dict[str, SensitiveFacts]:
@@ -201,7 +201,7 @@ def _told_apart(
     rows = reduce(lambda first, second: first.unionByName(second, allowMissingColumns=True), shown)
     rows = rows.withColumn(BUCKET, functions.pmod(functions.xxhash64(quoted(GROUP)), functions.lit(n_buckets)))
     needs = NEEDS.union(*(model.needs for model in models))
-    asked = tuple(models)
+    asked, mask = tuple(models), apart.mask
 
     def tell(frame: pl.DataFrame) -> _Told:
         own = {
@@ -209,23 +209,26 @@ def _told_apart(
             for number, (name, columns) in enumerate(columns_of_part)
         }
         quasi, linked = own.pop(PUBLISHED), own.pop(LINKED, None)
-        counts, problems = count_apart(quasi, schema, own)
+        counts, problems = count_apart(quasi, schema, own, mask=mask)
+        is_visible = not groups_are_alike(quasi, schema)
         values = {
             name: _in_whole(counted, own.get(name, quasi)[name], whole[name]) for name, counted in counts.values.items()
         }
         counts = replace(counts, values=values)
-        verdict = judge(asked, counts, checked_from=PUBLISHED_TABLE, problems=problems)
+        judged = without_spread(counts) if is_visible else counts
+        verdict = judge(asked, judged, checked_from=PUBLISHED_TABLE, problems=problems)
         if linked is not None and any(model.checked_from == NOT_SHOWN for model in verdict.models):
             kept, misfits = count_linked(linked, schema, needs, published=counts)
             problems = [*problems, *misfits]
-            verdict = judge(asked, counts, checked_from=PUBLISHED_TABLE, problems=problems, steward=kept)
+            kept = without_spread(kept) if kept is not None and is_visible else kept
+            verdict = judge(asked, judged, checked_from=PUBLISHED_TABLE, problems=problems, steward=kept)
         return _tell(counts, verdict)
 
     told = _collected(rows, tell)
     names = [quoted(name) for name in schema.quasi_names]
     n_alike = published.select(quoted(GROUP), *names).distinct().count()
     notes = [] if n_alike == sum(part.groups for part in told) else [IDENTITIES_VISIBLE]
-    return told, notes if apart.tables else [*notes, TAKEN_AS_PERMUTED]
+    return told, notes if mask.has_tables else [*notes, TAKEN_AS_PERMUTED]
 
 
 def _whole_apart(published: DataFrame, schema: Schema, name: str, apart: Apart) -> SensitiveFacts:
@@ -311,7 +314,7 @@ def _together(
     for place, model in enumerate(models):
         own = [part.models[place] for part in told]
         reached = [part["reached"] for part in own]
-        worst = (min if model.higher_is_safer else max)(reached)
+        worst = (min if model.higher_is_safer else max)(reached) if not any(map(math.isnan, reached)) else math.nan
         origin = next((name for name in WORST_FIRST if any(part["from"] == name for part in own)), checked_from)
         broken = sum(part["broken"] for part in own)
         holds = all(part["holds"] for part in own)

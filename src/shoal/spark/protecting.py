@@ -142,7 +142,7 @@ def protect(
         data, tables, linked = _published(lines, work, is_shuffled=True)
         progress("verifying", 0.0)
         same = _published(lines, work, is_shuffled=False)
-        apart = Apart(same[1], same[2]) if linked is not None else None
+        apart = Apart(type(chosen_mask), same[1], same[2]) if linked is not None else None
         risk, verdict = recount(same[0], schema, models, n_records=facts.n_records, apart=apart)
         verdict = _saying_what_is_lost(verdict, risk, facts, grown, has_pseudonyms=schema.person in data.columns)
         if not verdict.holds:
@@ -155,7 +155,7 @@ def protect(
         linked=linked,
         verdict=verdict,
         risk=risk,
-        utility=utility_of_parts(parts, exact_quasi=getattr(chosen_mask, "shows_identities", False)),
+        utility=utility_of_parts(parts, exact_quasi=chosen_mask.shows_identities),
         before=before,
         schema=schema,
         models=tuple(models),
@@ -193,7 +193,7 @@ def refuse_unoffered(method: Method, mask: Mask, schema: Schema, models: Sequenc
         )
     if not isinstance(mask, Ranges | Mean | Anatomize | Permute):
         raise ParameterError(
-            f"The mask {getattr(mask, 'name', 'chosen')} is not offered on Spark: perturb adds noise by the covariance "
+            f"The mask {mask.name} is not offered on Spark: perturb adds noise by the covariance "
             "of the whole table, and suppress says less than range at the same risk. Choose range, mean, anatomize or "
             "permute."
         )

@@ -52,7 +52,7 @@ def write_release(
         linked = None
         if release.linked is not None:
             linked = _written(release.linked, steward / "linked.parquet", "parquet")
-        release = _verified(release, data, Apart(tables, linked) if linked is not None else None)
+        release = _verified(release, data, Apart(type(release.mask), tables, linked) if linked is not None else None)
         _written(release.groups, steward / "groups.parquet", "parquet")
         write_json(new / "codebook.json", codebook(release, format))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
@@ -119,7 +119,7 @@ def names_of_tables(release: SparkRelease, format: str) -> dict[str, str]:
 
 def codebook(release: SparkRelease, format: str) -> dict[str, Any]:
     """What a reader of the released table must know of its columns; nothing of single persons."""
-    mask = str(getattr(release.mask, "name", "custom"))
+    mask = release.mask.name
     role_of = {GROUP: "group", **dict(release.schema.roles())}
     sources = {column.name: column for column in release.schema.columns}
     shown = {
@@ -133,7 +133,7 @@ def codebook(release: SparkRelease, format: str) -> dict[str, Any]:
         role = role_of[name]
         entry: dict[str, Any] = {"name": name, "role": role, "shown_as": shown.get(role, "unchanged")}
         if role == "quasi":
-            is_exact = getattr(release.mask, "shows_identities", False)
+            is_exact = release.mask.shows_identities
             entry |= {
                 "kind": release.kinds[name],
                 "shown_as": "unchanged" if is_exact else HOW_MASKED.get(mask, HOW_MASKED["range"]),
@@ -158,7 +158,7 @@ def policy_of(release: SparkRelease) -> Policy:
         release.models,
         method=str(getattr(release.method, "name", "custom")),
         method_options=_options(release.method),
-        mask=str(getattr(release.mask, "name", "custom")),
+        mask=release.mask.name,
         mask_options=_options(release.mask),
         seed=release.seed,
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from shoal.masking.publish import Mask
 from shoal.measuring.risk import Risk
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
@@ -52,7 +53,7 @@ class SparkRelease:
     schema: Schema = field(repr=False)
     models: tuple[Model, ...]
     method: object
-    mask: object
+    mask: Mask
     kinds: Mapping[str, str]
     seed: int
     n_cells: int

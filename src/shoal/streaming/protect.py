@@ -71,7 +71,7 @@ class StreamedRelease:
     schema: Schema = field(repr=False)
     models: tuple[Model, ...]
     method: object
-    mask: object
+    mask: Mask
     seed: int
     seconds: float
     notes: tuple[str, ...]
@@ -198,7 +198,7 @@ class _Described:
     schema: Schema
     models: tuple[Model, ...]
     method: object
-    mask: object
+    mask: Mask
     seed: int
     max_suppressed: int = 0
     max_records: int | None = None
@@ -265,9 +265,7 @@ class _Run:
         utility = losses.utility()
         shown = {name: self.mask.mask(column, groups, table) for name, column in table.quasi.items()}
         texts = {name: labels.cast(pl.String) for name, labels in shown.items()}
-        scheme_of_groups(table, groups, texts, str(getattr(self.mask, "name", "custom"))).write_parquet(
-            steward / "scheme.parquet"
-        )
+        scheme_of_groups(table, groups, texts, self.mask.name).write_parquet(steward / "scheme.parquet")
         del texts
         publisher = self._publisher(source, coded, grouping.group_of_person, shown)
         publisher.write(buckets.filled(), file, format, source.csv, work / "groups")

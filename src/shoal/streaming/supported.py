@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from shoal.errors import ParameterError
 from shoal.grouping import BalanceTree, Mondrian
-from shoal.masking import Mean, Ranges, Suppress
+from shoal.masking import Mask, Mean, Ranges, Suppress
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, JOINT
 from shoal.reading import CsvOptions
@@ -21,7 +21,7 @@ def why_not_streamed(
     schema: Schema | None,
     models: Sequence[Model],
     method: object,
-    mask: object,
+    mask: Mask,
     *,
     formats: Sequence[str] = (),
     csv: CsvOptions | None = None,
@@ -68,12 +68,12 @@ def _method(method: object) -> list[str]:
     ]
 
 
-def _mask(mask: object) -> list[str]:
+def _mask(mask: Mask) -> list[str]:
     if isinstance(mask, Ranges) and mask.code_extremes:
         return ["code_extremes looks at all records."]
     if isinstance(mask, Ranges | Mean | Suppress):
         return []
-    return [f"The mask {getattr(mask, 'name', 'chosen')} is not made group by group; range, mean and suppress are."]
+    return [f"The mask {mask.name} is not made group by group; range, mean and suppress are."]
 
 
 def _models(models: Sequence[Model]) -> list[str]:

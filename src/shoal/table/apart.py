@@ -35,11 +35,6 @@ LARGEST_COUNT = 2.0**53
 SHOWN_APART = frozenset({"persons", "records", "values_of_group"}) | VALUE_SUMMARIES
 
 
-def publishes_apart(frame: pl.DataFrame, schema: Schema) -> bool:
-    """Whether a published table has a column of group numbers that is none of the schema's."""
-    return GROUP in frame.columns and GROUP not in {name for name, _ in schema.roles()}
-
-
 def observe_permuted(frame: pl.DataFrame, schema: Schema) -> Observation:
     """Look at a permuted table: one record a person, groups by their column."""
     codes, distinct = code_values(_comparable([frame])[0])

@@ -144,7 +144,7 @@ def tune(
     chosen_method, chosen_mask = pipeline.choose(method, mask, options)
     seed = pipeline.checked_seed(seed)
     table = Table.from_frame(frame, schema, line_of=line_of)
-    table, models = face(table, models, knowledge, is_linked=getattr(chosen_mask, "links_values", True))
+    table, models = face(table, models, knowledge, is_linked=chosen_mask.links_values)
     refuse_unfit(table, models)
     for target in aims:
         _refuse_without_values(target, schema)

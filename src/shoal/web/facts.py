@@ -16,11 +16,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.masking import mask_called
 from shoal.measuring.risk import Risk, measure_risk
 from shoal.measuring.spread import SPREAD_NEEDS, UP_TO, RiskSpread, spread_of_risk
 from shoal.models.counts import GroupCounts
 from shoal.reporting.sections.risk import class_of_risk
-from shoal.table.apart import GROUP, observe_linked, publishes_apart
+from shoal.table.apart import GROUP, observe_linked
 from shoal.table.columns import Codes, code_values
 from shoal.table.observe import Observation, number_alike
 from shoal.table.schema import Schema
@@ -346,7 +347,9 @@ def shown_name(column: str) -> str:
     return f"shown: {column}"
 
 
-def groups_of(frame: pl.DataFrame, schema: Schema, linked: pl.DataFrame | None = None) -> pl.DataFrame:
+def groups_of(
+    frame: pl.DataFrame, schema: Schema, linked: pl.DataFrame | None = None, *, mask: str = "range"
+) -> pl.DataFrame:
     """The groups of a release, one a line: its persons, records, risks, and what is shown of its quasi-identifiers.
 
     Parameters
@@ -356,8 +359,10 @@ def groups_of(frame: pl.DataFrame, schema: Schema, linked: pl.DataFrame | None =
     linked
         What the steward keeps of a release that publishes attributes apart or shows no groups; quasi-identifiers of a
         group are then not alike and not told.
+    mask
+        The mask of the release.
     """
-    if linked is not None or publishes_apart(frame, schema):
+    if linked is not None or not mask_called(mask).links_values:
         if linked is None:
             return pl.DataFrame()
         seen = observe_linked(linked, schema)

@@ -210,7 +210,9 @@ def protect(project: Project, tell: Tell, *, keep_person_map: bool = False) -> P
         started=started,
         safe_cells=policy.safe_cells,
     )
-    groups = facts.groups_of(release.published.frame, policy.schema_of_release(), release.published.linked)
+    groups = facts.groups_of(
+        release.published.frame, policy.schema_of_release(), release.published.linked, mask=policy.mask
+    )
     groups.write_parquet(groups_file(project, run.name))
     told: Plain = finite(release.to_dict())
     return {
@@ -307,7 +309,8 @@ def groups_of_run(project: Project, run: str) -> pl.DataFrame:
     file = groups_file(project, run)
     if not file.is_file():
         policy, published = _published(project, run)
-        facts.groups_of(published.frame, policy.schema_of_release(), published.linked).write_parquet(file)
+        groups = facts.groups_of(published.frame, policy.schema_of_release(), published.linked, mask=policy.mask)
+        groups.write_parquet(file)
     return pl.read_parquet(file, glob=False)
 
 
