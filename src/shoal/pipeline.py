@@ -266,7 +266,9 @@ def attack(
     records, _ = to_polars(frame)
     if linked is not None:
         seen = observe_linked(to_polars(linked)[0], schema)
-    elif not _mask_meant(mask, schema, tables, linked).links_values:
+    elif not _mask_meant(mask, schema, tables, linked).links_values or not set(schema.sensitive) <= set(
+        records.columns
+    ):
         raise SchemaError(
             "The release publishes attributes apart: what the steward keeps (steward/linked.parquet) is needed to tell "
             "who would be exposed."

@@ -133,7 +133,7 @@ def test_stated_facts_are_known_too(shoal: Shoal) -> None:
     plain = ("--k", "75", "--mask", "permute", "-o", "plain")
     assert shoal("protect", "patients.csv", *FLAGS, "--method", "mdav", *plain).code == 0
     Path("fact.toml").write_text(POLICY.replace("matching-diversity = 3", "k-anonymity = 75"), encoding="utf-8")
-    found = shoal("attack", "plain", "--policy", "fact.toml", "--l", "6", "--json").json
+    found = shoal("attack", "plain", "--policy", "fact.toml", "--mask", "permute", "--l", "6", "--json").json
     assert found["rules"] == 1
     (known,) = found["background"]
     assert known["vulnerable_by_matching"] > known["vulnerable_without_rules"]

@@ -19,6 +19,7 @@ def test_the_command_line_believes_the_flag_or_the_policy(shoal: Shoal, tmp_path
         assert answer.code == 3
         assert answer.json["problems"] == [NO_ROLE]
     assert shoal("verify", file, *FLAGS, "--mask", "permute").code == 0
+    assert "Did you mean 'permute'" in shoal("verify", file, *FLAGS, "--mask", "permuted").err
     spread = ("--record-risk", "0.25", "--g-balance", "0.75")
     assert shoal("verify", file, *FLAGS, *spread, "--mask", "permute").code == 3
     for mask, code in (("range", 3), ("permute", 0)):

@@ -180,8 +180,7 @@ def attack(
     """
     from shoal import pipeline
     from shoal.cli import output
-    from shoal.cli.choices import chosen_policy, csv_options_of_release
-    from shoal.masking import mask_called
+    from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said
     from shoal.publishing.read import read_published
 
     clock = time.perf_counter()
@@ -193,16 +192,17 @@ def attack(
     if into_report:
         _refuse_report(Path(release), original)
     published = read_published(file, csv=csv_options_of_release(policy, flags))
+    mask = mask_said(policy, flags, default_policy, published)
     mining = {"min_expectation": min_expectation, "max_len": max_len}
     rules = _rules(policy, folder, published, rules_file, mine_from, mining) if "background" in asked else None
     known: list[BackgroundResult] = []
     if rules is not None:
         least = least or _asked(policy)
         is_own = rules_file is None and mine_from is None and published.rules is not None
-        known = _with_knowledge(policy, folder, published, rules, least, is_own=is_own)
+        known = _with_knowledge(policy, folder, published, mask, rules, least, is_own=is_own)
     suite = None
     if original is not None or other is not None or (names is not None and asked - {"elimination", "background"}):
-        suite = _suite(policy, folder, published, file, original, asked, flags={
+        suite = _suite(policy, folder, published, mask, file, original, asked, flags={
             "targets": targets, "known_values": known_values, "similar": similar, "whose": whose, "seed": flags["seed"],
             "other": other,
         })  # fmt: skip
@@ -211,7 +211,7 @@ def attack(
         if "elimination" in asked:
             results = pipeline.attack(
                 published.frame, policy.schema_of_release(), exclude=exclude,
-                mask=mask_called(policy.mask).name, tables=published.tables, linked=published.linked,
+                mask=mask, tables=published.tables, linked=published.linked,
             )  # fmt: skip
     except SchemaError as refusal:
         if not known and suite is None:
@@ -297,6 +297,7 @@ def _suite(
     policy: Policy,
     folder: Path,
     published: PublishedFiles,
+    mask: str,
     file: Path,
     original: str | None,
     asked: set[str],
@@ -316,7 +317,7 @@ def _suite(
     with output.warnings_as_notes():
         return pipeline.attack_suite(
             published.frame, schema, None if table is None else table.frame,
-            attacks=[name for name in ATTACKS if name in asked], mask=policy.mask, tables=published.tables,
+            attacks=[name for name in ATTACKS if name in asked], mask=mask, tables=published.tables,
             whose=_whose(file, flags["whose"]), targets=flags["targets"], seed=flags["seed"],
             known_values=_counts(flags["known_values"]), similar=_hierarchies(flags["similar"], published),
             method=policy.method if policy.models else None, method_options=policy.method_options,
@@ -477,17 +478,16 @@ def _asked(policy: Policy) -> int:
 
 
 def _with_knowledge(
-    policy: Policy, folder: Path, published: PublishedFiles, rules: Rules, least: int, *, is_own: bool
+    policy: Policy, folder: Path, published: PublishedFiles, mask: str, rules: Rules, least: int, *, is_own: bool
 ) -> list[BackgroundResult]:
     """The attack by rules; where a release hides whom its own are about, by what the steward keeps."""
     from shoal import pipeline
     from shoal.cli import output
-    from shoal.masking import mask_called
     from shoal.mining.facing import items_of_nobody
 
     schema = schema_for(policy, folder, published.frame, rules)
     kept: dict[str, Any] = {
-        "mask": mask_called(policy.mask).name,
+        "mask": mask,
         "tables": published.tables,
         "linked": published.linked,
         "excluded": published.excluded,

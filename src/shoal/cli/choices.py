@@ -14,6 +14,7 @@ from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
+    from shoal.publishing.read import PublishedFiles
     from shoal.reading import CsvOptions, Reading
 
 Flags = Mapping[str, Any]
@@ -258,6 +259,19 @@ def _lay_named(document: dict[str, Any], table: str, flags: Flags, option_flags:
     if name is not None and document.get(table, {}).get("name") != name:
         document[table] = {"name": name}
     _lay_values(document, table, {flag: flags.get(flag) for flag in option_flags})
+
+
+def mask_said(policy: Policy, flags: Flags, default_file: Path | None, published: PublishedFiles) -> str:
+    """The mask of a release as flag or policy say it; where neither is given, sensitive tables beside it say anatomize.
+
+    One of a policy that is not known here, such as somebody's own, is taken in the way that is safe.
+    """
+    from shoal.masking import mask_called
+
+    if flags.get("mask") is not None:
+        return str(flags["mask"])
+    has_policy = flags.get("policy_file") is not None or default_file is not None
+    return "anatomize" if published.tables and not has_policy else mask_called(policy.mask).name
 
 
 def chosen_engine(engine: str, known: Sequence[str] = ENGINES) -> str:

@@ -52,8 +52,7 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     """
     from shoal import pipeline
     from shoal.cli import output
-    from shoal.cli.choices import chosen_policy, csv_options_of_release
-    from shoal.masking import mask_called
+    from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said
     from shoal.mining.facing import bound_to
     from shoal.publishing.read import read_published, read_rules
     from shoal.relating.verify import is_star
@@ -77,8 +76,8 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
         with output.warnings_as_notes():
             verification = pipeline.verify(
                 published.frame, schema_for(policy, folder, published.frame, rules), bound_to(policy.models, rules),
-                mask=mask_called(policy.mask).name, tables=published.tables, linked=published.linked,
-                excluded=published.excluded,
+                mask=mask_said(policy, flags, default_policy, published), tables=published.tables,
+                linked=published.linked, excluded=published.excluded,
             )  # fmt: skip
     else:
         verification = verify_file(file, policy.schema_of_release(), policy.models, mask=policy.mask, csv=csv)
