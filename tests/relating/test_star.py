@@ -16,7 +16,8 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli.main import cli
-from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError, SchemaError
+from shoal.errors import CannotSatisfyError, InputError, ParameterError, PrivacyNotMetError, SchemaError
+from shoal.grouping import BalanceTree
 from shoal.policy import Policy
 from shoal.relating import Star, StarTable, protect_star, read_star, verify_star, write_star
 
@@ -344,6 +345,16 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("protect", "--policy", "star.toml", "-o", "out")[0] == 2
     code, _, err = run("protect", "--policy", "star.toml", "-o", "other", "--attack", "5")
     assert (code, "--attack" in err) == (2, True)
+    Path("renamed.toml").write_text(POLICY + '\n[source]\nrename = [{ years = "age" }]\n')
+    for arguments, words in (
+        (("attack", "out"), "related tables"),
+        (("report", "out"), "related tables"),
+        (("apply", "out", "person.csv", "-o", "other"), "not of related ones"),
+        (("protect", "--policy", "star.toml", "-o", "other", "--engine", "stream"), "joins tables in memory"),
+        (("protect", "--policy", "renamed.toml", "-o", "other"), "[source] rename"),
+    ):
+        code, _, err = run(*arguments)
+        assert (code, words in err) == (2, True), err
     assert run("protect", "--policy", "star.toml", "-o", "out", "--overwrite", "--format", "parquet")[0] == 0
     assert run("verify", "out")[0] == 0
     # one condition moved to another encounter of somebody else
@@ -380,3 +391,53 @@ def test_a_format_that_shows_empty_texts_as_missing_is_refused_where_that_breaks
         write_star(release, tmp_path / "out", policy_text=text, format="csv")
     assert list(tmp_path.iterdir()) == []
     write_star(release, tmp_path / "out", policy_text=text, format="parquet")
+
+
+def test_keys_that_are_no_links_are_not_published_as_they_are() -> None:
+    """Conditions that hang on persons, with the encounter's key beside: it must be a link or be dropped."""
+    frames = chain()
+    tables = {**CHAIN.tables, "condition": StarTable(links={"person_id": "person"})}
+    with pytest.raises(SchemaError, match=r"'condition\.encounter_id' has the name of a key"):
+        protect_star(frames, Star(tables), replace(SCHEMA, kept=["ward", "encounter_id"]), MODELS)
+    dropped = replace(SCHEMA, dropped=(*SCHEMA.dropped, "encounter_id"))
+    assert "encounter_id" not in protect_star(frames, Star(tables), dropped, MODELS, seed=1).tables["condition"].columns
+
+
+def test_the_numbers_are_those_of_the_least_safe_table() -> None:
+    release = protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1)
+    person_of_place = dict(release.tables["encounter"].select("encounter_id", "person_id").iter_rows())
+    shown = {row[0]: row[1:] for row in release.tables["person"].iter_rows()}
+    shares = []
+    for rows in (
+        release.tables["encounter"]["person_id"],
+        release.tables["condition"]["encounter_id"].replace_strict(person_of_place),
+    ):
+        counts = defaultdict(lambda: defaultdict(int))
+        for person in rows:
+            counts[shown[person]][person] += 1
+        shares += [max(own.values()) / sum(own.values()) for own in counts.values()]
+    answer = release.to_dict()
+    assert answer["max_gidr"] == pytest.approx(max(shares))
+    assert answer["ane"] > 0
+
+
+class Careless:
+    """A method of somebody's own that asks about all tables joined only."""
+
+    def group(self, table: Any, models: Any, progress: Any) -> Any:
+        return BalanceTree().group(table, [model for model in models if model.name != "every table"], progress)
+
+
+def test_groups_that_break_a_model_in_a_table_are_refused_with_table_and_counts() -> None:
+    with pytest.raises(PrivacyNotMetError, match=r"condition: \d+ of the \d+ groups with rows break g-balance 0\.7"):
+        protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1, method=Careless())
+
+
+def test_a_table_that_the_codebook_does_not_name_is_told(tmp_path: Path) -> None:
+    release = protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1)
+    folder = write_star(release, tmp_path / "out", policy_text=Policy.of(SCHEMA, MODELS).to_toml())
+    book = json.loads((folder / "codebook.json").read_text())
+    del book["star"]["condition"]
+    (folder / "codebook.json").write_text(json.dumps(book))
+    with pytest.raises(InputError, match=r"does not name release-condition\.csv"):
+        read_star(folder)

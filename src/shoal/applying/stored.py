@@ -62,6 +62,10 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
     if changed:
         raise InputError(f"{changed[0]} Later records are added to a whole release only: see 'shoal verify {folder}'.")
     policy = policy or Policy.load(folder / "steward" / "policy.toml")
+    if policy.tables:
+        raise ParameterError(
+            "Later records are added to a release of one table, not of related ones. Make a new release of all records."
+        )
     if not (folder / SCHEME).is_file():
         raise ParameterError(
             f"The release has no '{SCHEME}', so later records cannot be masked by its groups. The masks range, mean "

@@ -128,7 +128,9 @@ def protect(
         protect_on_spark(policy, folder, output, files=files, flags={**flags, **others}, overwrite=overwrite,
                          format=format_, no_report=no_report, as_json=as_json, started=started)  # fmt: skip
         return
-    if policy.tables and engine != "stream":
+    if policy.tables and engine == "stream":
+        raise ParameterError("Not with --engine stream: a policy with [tables] joins tables in memory.")
+    if policy.tables:
         from shoal.cli.star import protect_tables
 
         if policy.ledger is not None:

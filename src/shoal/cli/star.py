@@ -55,6 +55,13 @@ def protect_tables(
         )
     if into is not None:
         raise ParameterError("Related tables are written to a folder, not to a database. Leave --into out.")
+    asked = {"rename": any(policy.source.rename), "join": policy.source.join is not None}
+    unheard = [name for name, is_asked in asked.items() if is_asked]
+    if unheard:
+        raise PolicyError(
+            f"[source] {' and '.join(unheard)}: for files that become one table. Related tables are read as they are; "
+            "name their keys and links under [tables]."
+        )
     star = star_of(policy)
     csv = csv_options(policy)
     readings = {

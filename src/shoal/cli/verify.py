@@ -112,6 +112,7 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     from shoal.publishing.folder import finish_interrupted
     from shoal.publishing.manifest import check_manifest
     from shoal.reading.source import refuse_pipe
+    from shoal.relating.verify import is_star
 
     refuse_pipe(release)
     if release.is_file():
@@ -119,6 +120,11 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     finish_interrupted(release)
     if not release.is_dir():
         raise InputError(f"There is no release '{release}'. Check the name and the folder.")
+    if is_star(release):
+        raise InputError(
+            f"The folder '{release}' holds a release of related tables: verify counts it, but no attack, report or "
+            "later record is made for it."
+        )
     found = [release / name for name in RELEASE_FILES if (release / name).exists()]
     if len(found) != 1:
         raise InputError(f"The folder '{release}' must hold one of {', '.join(RELEASE_FILES)}, not {len(found)}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,6 +90,24 @@ def risk_of_counts(counts: GroupCounts) -> Risk:
         journalist_risk=float(1 / counts.persons.min()),
         marketer_risk=float(len(counts) / n_persons),
         unique_persons=int((counts.persons == 1).sum()),
+    )
+
+
+def least_safe(whole: Risk, parts: Sequence[Risk]) -> Risk:
+    """The risk of a whole, with what the parts show by themselves where that is less safe; counts and means stay."""
+    every = [whole, *parts]
+    affiliations = [risk.h_affiliation for risk in every if risk.h_affiliation is not None]
+    return replace(
+        whole,
+        max_gidr=max(risk.max_gidr for risk in every),
+        max_gsar={name: max(risk.max_gsar.get(name, 0.0) for risk in every) for name in whole.max_gsar},
+        g_balance=min(risk.g_balance for risk in every),
+        h_affiliation=max(affiliations, default=None),
+        k=min(risk.k for risk in every),
+        person_k=min(risk.person_k for risk in every),
+        prosecutor_risk=max(risk.prosecutor_risk for risk in every),
+        journalist_risk=max(risk.journalist_risk for risk in every),
+        unique_persons=max(risk.unique_persons for risk in every),
     )
 
 

@@ -16,7 +16,7 @@ from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND
 from shoal.publishing.release import Assessment, Release
 from shoal.relating.star import ROW, Star, check_tables, join_all
-from shoal.relating.verify import verify_star
+from shoal.relating.verify import verify_star, why_not
 from shoal.relating.views import related_rows
 from shoal.table.frames import to_polars
 from shoal.table.schema import Schema
@@ -51,7 +51,8 @@ class StarRelease:
 
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract; `tables` counts the published rows of each."""
-        counted = self.assessment.to_dict()
+        seen = self.assessment.to_dict()
+        counted = {key: value for key, value in seen.items() if key not in ("ane", "seconds")}
         return {
             **self.release.to_dict(),
             **counted,
@@ -86,12 +87,12 @@ def protect_star(
     Raises
     ------
     PrivacyNotMetError
-        The published tables, joined again, break a model; nothing is returned then.
+        A published table, or all of them joined again, breaks a model; nothing is returned then.
 
     Notes
     -----
-    Groups are formed on all tables joined. What is published is joined again, all tables together and each with those
-    that it hangs on, and every model must hold on each.
+    Groups are formed such that every table meets every model by its own rows, and all tables joined meet it too. That
+    is recounted from what is published (`verify_star`).
     """
     started = time.perf_counter()
     _refuse(star, frames, schema, models, mask)
@@ -101,12 +102,13 @@ def protect_star(
     inner = replace(schema, dropped=(*schema.dropped, *hidden))
     schema.check_against([column for column in joined.columns if column not in hidden])
     _refuse_no_quasi(star, tables, schema)
+    refuse_keys_as_values(star, tables, schema)
     views = related_rows(star, star.joined_names(tables, schema), schema, models)
     release = pipeline.protect(joined, inner, models, mask=mask, views=views, **options)
     published = _published(star, tables, release, schema)
     assessment = verify_star(published, star, schema, models)
     if not assessment.holds:
-        raise PrivacyNotMetError(f"Joined again: {pipeline.why_not(assessment.verdict)}")
+        raise PrivacyNotMetError(why_not(assessment.verdict))
     left_out = {name: tables[name].height - frame.height for name, frame in published.items()}
     notes += [f"{n:,} rows of '{name}' were left out with their persons." for name, n in left_out.items() if n]
     release = replace(release, seconds=time.perf_counter() - started)
@@ -131,6 +133,20 @@ def _refuse_no_quasi(star: Star, tables: Mapping[str, pl.DataFrame], schema: Sch
     names = star.joined_names(tables, schema)[star.root].values()
     if not set(names) & set(schema.quasi_names):
         raise SchemaError(f"At least one quasi-identifier must be a column of the table of persons, '{star.root}'.")
+
+
+def refuse_keys_as_values(star: Star, tables: Mapping[str, pl.DataFrame], schema: Schema) -> None:
+    """Refuse to publish as it is what has the name of a key: a link that nobody declared holds real keys."""
+    keys = {column for table in star.tables.values() for column in table.key_columns}
+    shown = schema.published()
+    faults = [
+        f"'{name}.{column}' has the name of a key, but is no link of '{name}', so that it would be published as it is."
+        for name, of_table in star.joined_names(tables, schema).items()
+        for column, called in of_table.items()
+        if column in keys and called in shown
+    ]
+    if faults:
+        raise SchemaError("\n".join([*faults, "Name it under links, or drop it."]))
 
 
 def _published(

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, SchemaError
+from shoal.measuring.risk import least_safe
 from shoal.models.contract import Model
 from shoal.models.verdict import ModelVerdict, TableVerdict, Verdict
 from shoal.pipeline import verify
@@ -30,9 +31,10 @@ CODEBOOK = "codebook.json"
 def verify_star(frames: Mapping[str, pl.DataFrame], star: Star, schema: Schema, models: Sequence[Model]) -> Assessment:
     """Recount published tables: each by its own rows and the persons who have some, and all of them joined again.
 
-    The numbers are those of all tables joined; what each table shows by itself stands in the verdict (`tables`). A
-    model holds where it holds in every table and in all of them joined, and what it reached is the least safe of it. A
-    group in which a table has rows of one person only is a problem, whatever the models say.
+    The numbers are those of all tables joined, with the risk that a table has by itself where that is less safe; what
+    each table shows stands in the verdict (`tables`). A model holds where it holds in every table and in all of them
+    joined, and what it reached is the least safe of it. A group in which a table has rows of one person only is a
+    problem, whatever the models say.
     """
     started = time.perf_counter()
     try:
@@ -54,7 +56,8 @@ def verify_star(frames: Mapping[str, pl.DataFrame], star: Star, schema: Schema, 
         whole.verdict.notes,
         tuple(counted.get(name, _without_rows(name)) for name in star.tables),
     )
-    return Assessment(whole.risk, verdict, time.perf_counter() - started)
+    risk = least_safe(whole.risk, [found.risk for _, found, _ in seen[1:]])
+    return Assessment(risk, verdict, time.perf_counter() - started)
 
 
 Seen = tuple[View, Assessment, Sequence[Model]]
@@ -116,6 +119,21 @@ def _least_safe(model: Model, seen: Sequence[Seen]) -> ModelVerdict:
     return (unproved or sorted(broken, key=lambda verdict: sign * verdict.reached))[0]
 
 
+def why_not(verdict: Verdict) -> str:
+    """Which models are broken, and in which tables, in one message."""
+    broken = [
+        f"{table.name}: {model.broken_groups:,} of the {table.groups:,} groups with rows break {model.name} "
+        f"{model.asked:g} ({'lowest' if model.reached < model.asked else 'highest'}: {model.reached:.4g})."
+        for table in verdict.tables
+        for model in table.models
+        if not model.holds
+    ]
+    joined = [
+        f"{model.name} {model.asked:g} is broken ({model.checked_from})." for model in verdict.models if not model.holds
+    ]
+    return " ".join([*(broken or joined), *verdict.problems, "Nothing was written."])
+
+
 def is_star(folder: Path) -> bool:
     """Whether a folder is the release of related tables."""
     try:
@@ -138,5 +156,11 @@ def read_star(folder: Path, csv: CsvOptions | None = None) -> tuple[Star, dict[s
     outside = [name for name in files.values() if not lies_in(folder, name)]
     if outside:
         raise InputError(f"'{CODEBOOK}' names {len(outside)} files outside its folder.")
+    unnamed = sorted(path.name for path in folder.glob("release*") if path.name not in files.values())
+    if unnamed:
+        raise InputError(
+            f"'{CODEBOOK}' does not name {', '.join(unnamed)}, which lies beside the tables, so that what it tells is "
+            "not counted. Remove it, or make the release anew."
+        )
     frames = {name: read_as_published(folder / file, csv=csv or CsvOptions()).frame for name, file in files.items()}
     return star, frames
