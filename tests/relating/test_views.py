@@ -118,6 +118,27 @@ def test_random_chains_are_counted_as_they_leave(
     assert [len(rows) for rows in published] == [len(rows) for rows in raw]
     assert naive_holds(published, schema.quasi_names, judged, is_about_values=is_about_values)
     check_persons_per_group(release, published, schema)
+    check_who_is_alone_by_rows(release, published, schema)
+
+
+def rows_on_each(published: related.Chain) -> dict[object, tuple[Any, ...]]:
+    """How many encounters each person has, and how many conditions each of these has."""
+    return {
+        person["key"]: tuple(
+            sorted(sum(below["parent"] == row["key"] for below in published[2])
+                   for row in published[1] if row["parent"] == person["key"])
+        )
+        for person in published[0]
+    }  # fmt: skip
+
+
+def check_who_is_alone_by_rows(release: StarRelease, published: related.Chain, schema: shoal.Schema) -> None:
+    label_of = related.labels(published, list(schema.quasi_names))
+    shapes = [(label_of[person], shape) for person, shape in rows_on_each(published).items()]
+    n_alone = sum(shapes.count(shape) == 1 for shape in shapes)
+    told = [note for note in release.verdict.notes if "alone in their group by how many rows" in note]
+    assert len(told) == (n_alone > 0)
+    assert all(note.startswith(f"{n_alone} of {len(shapes)} persons") for note in told)
 
 
 def check_persons_per_group(release: StarRelease, published: related.Chain, schema: shoal.Schema) -> None:

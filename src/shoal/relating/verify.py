@@ -22,7 +22,7 @@ from shoal.publishing.read import lies_in, read_as_published
 from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions
 from shoal.relating.star import Star, StarTable, check_tables, join_all
-from shoal.relating.views import View, asked_of, views_of, with_labels
+from shoal.relating.views import View, asked_of, persons_alone_by_rows, views_of, with_labels
 from shoal.table.schema import Quasi, Schema
 
 CODEBOOK = "codebook.json"
@@ -53,7 +53,7 @@ def verify_star(frames: Mapping[str, pl.DataFrame], star: Star, schema: Schema, 
         tuple(_least_safe(model, seen) for model in models),
         whole.verdict.n_groups,
         tuple(dict.fromkeys([*told, *problems])),
-        whole.verdict.notes,
+        (*whole.verdict.notes, *_note_on_rows(persons_alone_by_rows(star, tables, joined, plain), whole.risk.persons)),
         tuple(counted.get(name, _without_rows(name)) for name in star.tables),
     )
     risk = least_safe(whole.risk, [found.risk for _, found, _ in seen[1:]])
@@ -99,6 +99,17 @@ def _seen(
     )
     problems = (*found.verdict.problems, *([alone] if n_alone else []))
     return replace(found, verdict=replace(found.verdict, problems=problems, tables=(table,))), asked
+
+
+def _note_on_rows(n_alone: int, n_persons: int) -> list[str]:
+    """What numbers of rows tell, which no model is about."""
+    if not n_alone:
+        return []
+    return [
+        f"{n_alone:,} of {n_persons:,} persons are alone in their group by how many rows they have in the tables, and "
+        "how many hang on each: whoever knows these numbers of a person finds their rows. Fewer records per person "
+        "(max_records) or larger groups make them fewer."
+    ]
 
 
 def _without_rows(name: str) -> TableVerdict:

@@ -15,7 +15,7 @@ from shoal.models.contract import Model
 from shoal.models.counts import JOINT, VALUE_SUMMARIES, VALUE_TABLES
 from shoal.models.related import Related
 from shoal.models.related import View as CountedView
-from shoal.relating.star import ROW, Star
+from shoal.relating.star import ROW, Star, persons_of_rows
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -103,6 +103,25 @@ def with_labels(
             of_person = pl.col(called).filter(is_own).first().over(star.person)
             shown.append(pl.when(is_own).then(pl.col(called)).otherwise(of_person).alias(called))
     return joined.with_columns(shown)
+
+
+def persons_alone_by_rows(star: Star, tables: Mapping[str, pl.DataFrame], joined: pl.DataFrame, schema: Schema) -> int:
+    """How many persons nobody of their group equals in how many rows hang on which: encounters, conditions of each.
+
+    Parameters
+    ----------
+    joined
+        All tables joined, with what they show of each person (`with_labels`).
+    """
+    shape = joined.select(star.person, *schema.quasi_names).unique(star.person, keep="first")
+    for name, table in star.tables.items():
+        if table.parent_key is None:
+            continue
+        rows = pl.DataFrame({star.person: persons_of_rows(star, tables, name), "\0on": tables[name][table.parent_key]})
+        lengths = rows.group_by(star.person, "\0on").len().group_by(star.person).agg(pl.col("len").sort())
+        told = lengths.select(star.person, pl.col("len").cast(pl.List(pl.String)).list.join(" ").alias(ROW + name))
+        shape = shape.join(told, on=star.person, how="left")
+    return shape.group_by(pl.exclude(star.person)).len().filter(pl.col("len") == 1).height
 
 
 def related_rows(
