@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 from shoal.models.alpha_k_anonymity import AlphaKAnonymity
 from shoal.models.beta_likeness import BetaLikeness
 from shoal.models.contract import Model
@@ -39,6 +41,20 @@ MODELS: dict[str, type[Model]] = {
 }
 """Every model by the name that policies and reports use."""
 
+OFFERED = "shoal.models"
+"""The entry points by which an installed package offers models of its own, each under the model's name."""
+
+
+def model_called(name: str) -> type[Model] | None:
+    """The model of a name: one of these, or one that an installed package offers; None where there is none."""
+    if name not in MODELS:
+        for entry in entry_points(group=OFFERED, name=name):
+            offered: type[Model] = entry.load()
+            if offered.name == name:
+                MODELS[name] = offered
+    return MODELS.get(name)
+
+
 __all__ = [
     "MODELS",
     "AlphaKAnonymity",
@@ -56,4 +72,5 @@ __all__ = [
     "PersonKAnonymity",
     "RecordRisk",
     "TCloseness",
+    "model_called",
 ]

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, model_validator
 
 from shoal.errors import ParameterError, PolicyError, did_you_mean
-from shoal.models import MODELS, Model
+from shoal.models import MODELS, Model, model_called
 from shoal.policy.policy import (
     DEFAULT_MASK,
     DEFAULT_METHOD,
@@ -153,7 +153,7 @@ def _models(table: Any, faults: list[str]) -> list[Model]:
         return []
     models: list[Model] = []
     for name, value in table.items():
-        if name not in MODELS:
+        if model_called(name) is None:
             known = ", ".join(MODELS)
             faults.append(f"models.{name}: there is no such model. These are: {known}.{_hint(name, MODELS)}")
             continue

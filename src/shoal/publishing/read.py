@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from shoal.errors import InputError
+from shoal.errors import InputError, ParameterError
 from shoal.mining.rules import Rules
+from shoal.models import OFFERED, Model, model_called
 from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, without_safe_cells
 from shoal.reading import CsvOptions, Reading, read_files
 
@@ -72,6 +73,37 @@ def _cells_in_codebook(folder: Path) -> dict[str, object]:
     except (OSError, ValueError, RecursionError):
         return {}
     return book if isinstance(book, dict) else {}
+
+
+def refuse_unreadable(models: Sequence[Model]) -> None:
+    """Refuse to write models that `shoal verify` could not read back from the policy of the folder."""
+    for model in models:
+        own = type(model)
+        if model_called(model.name) is not own:
+            raise ParameterError(
+                f"The model '{model.name}' ({own.__module__}.{own.__qualname__}) is not registered: 'shoal verify' "
+                "could not read it back, and nobody could check the release. Offer it in the package that has it, in "
+                f'pyproject.toml under [project.entry-points."{OFFERED}"]: {model.name} = '
+                f'"{own.__module__}:{own.__qualname__}"; or, for this process alone, put it into shoal.models.MODELS. '
+                "Nothing was written."
+            )
+        if not _is_made_again(model):
+            raise ParameterError(
+                f"The model '{model.name}' cannot be made again from what a policy holds of it: a model is a dataclass "
+                "that takes its parameters as numbers, texts or tables of them. Nothing was written."
+            )
+
+
+def _is_made_again(model: Model) -> bool:
+    """Whether what a policy says of a model makes the same one."""
+    from shoal.policy.load import make_model
+    from shoal.policy.write import models_table
+
+    written = models_table((model,))
+    try:
+        return models_table((make_model(model.name, written[model.name]),)) == written
+    except (ParameterError, TypeError, ValueError):
+        return False
 
 
 def read_rules(file: Path) -> Rules:

@@ -25,6 +25,7 @@ from shoal.publishing.folder import replacing_folder
 from shoal.publishing.labels import labels_that_leave, notes_on_labels
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.pages import policy_in, write_pages
+from shoal.publishing.read import refuse_unreadable
 from shoal.publishing.sql import write_database
 from shoal.publishing.tables import FORMATS, as_files_show, refuse_unmet_in_files, write_table
 from shoal.reading import CsvOptions, Labels, Source
@@ -107,6 +108,7 @@ def write_release(
         raise ParameterError("There is no person column, so there is no person map to keep.")
     if keep_person_map and release.published.pseudonym_of_person is None:
         raise ParameterError("This mask publishes no pseudonyms, so there is no person map to keep.")
+    refuse_unreadable(release.models)
     _refuse_unmet_in_files(release, format)
     policy_text = (
         policy_text

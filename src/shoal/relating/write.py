@@ -14,6 +14,7 @@ from shoal.errors import ParameterError
 from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
+from shoal.publishing.read import refuse_unreadable
 from shoal.publishing.tables import FORMATS, as_files_show, refuse_unmet_in_files, write_table
 from shoal.publishing.write import codebook, finite, write_json
 from shoal.reading import CsvOptions
@@ -38,6 +39,7 @@ def write_star(
     """Write release-<table>.* for each table, codebook.json and steward/, in one step."""
     if format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
+    refuse_unreadable(release.release.models)
     plain = {name: re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.").lower() for name in release.tables}
     files = {name: f"release-{word}.{format}" for name, word in plain.items()}
     if len(set(files.values())) < len(files):

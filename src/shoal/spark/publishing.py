@@ -15,6 +15,7 @@ from shoal.pipeline import why_not
 from shoal.policy import Policy
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
+from shoal.publishing.read import refuse_unreadable
 from shoal.publishing.write import HOW_MASKED, write_json
 from shoal.spark import errors
 from shoal.spark.measuring import Apart, recount
@@ -40,6 +41,7 @@ def write_release(
     """Write a release to a folder in one step: filled beside, read back and recounted, and swapped in when it holds."""
     if format not in FORMATS:
         raise ParameterError("On Spark a release is written as parquet or csv.")
+    refuse_unreadable(release.models)
     started = started or datetime.now(UTC)
     policy_text = policy_text if policy_text is not None else policy_of(release).to_toml()
     local = [Path(path) for path in inputs if "://" not in path]

@@ -36,6 +36,7 @@ from shoal.progress import Progress, silent
 from shoal.publishing.cells import note_on_counts
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
+from shoal.publishing.read import refuse_unreadable
 from shoal.publishing.write import codebook, finite, policy_text_of, write_json
 from shoal.reading import CsvOptions
 from shoal.reading.read import FORMAT_OF_ENDING
@@ -151,6 +152,7 @@ def protect_file(
     check_asked(schema, models)
     if not models:
         raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
+    refuse_unreadable(models)
     read_as = FORMAT_OF_ENDING.get(path.suffix.lower(), "parquet")
     format = format or str(read_as)
     why = why_not_streamed(schema, models, chosen_method, chosen_mask, formats=[read_as, format], csv=csv)
