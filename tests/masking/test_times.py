@@ -144,6 +144,22 @@ def test_shifted_times_in_utc_need_a_zone_to_be_cut(is_text: bool) -> None:
     assert published(times) == {"a": [2, 1, 3], "b": [2, 1]}  # moments are in order in any zone
 
 
+def test_verify_finds_times_that_are_not_published_as_the_policy_says() -> None:
+    def problems(times: Any, **more: Any) -> tuple[str, ...]:
+        frame = pl.DataFrame({"p": PERSONS, "age": "5", "t": times})
+        schema = Schema(person="p", quasi=["age"], time="t", **more)
+        return shoal.verify(frame, schema, [shoal.KAnonymity(k=2)]).problems
+
+    assert problems(MOMENTS, time_as="shift") == ("'t' shows times of day, but the policy cuts shifted times to days.",)
+    assert problems(pl.Series(MOMENTS).str.to_datetime(), time_as="shift")
+    assert not problems(MOMENTS, time_as="shift", time_of_day="keep")
+    assert not problems(DAYS, time_as="shift")
+    assert not problems([f"{day} 00:00:00" for day in DAYS], time_as="shift")
+    assert problems(DAYS) == ("'t' holds 5 times that are not the person's own 1, 2, 3, as the policy says.",)
+    assert not problems(["1", "2", None, "1", "2"])
+    assert not problems([1.0, 2.0, None, 1.0, 2.0])
+
+
 SENTINELS = ["1900-01-01", "1899-12-30", "1970-01-01", "1753-01-01", "0001-01-01", "2099-12-31", "9999-12-31"]
 
 

@@ -155,6 +155,34 @@ def count_having(holdings: Sequence[set[int]], known: Sequence[int]) -> int:
     return sum(set(known) <= held for held in holdings)
 
 
+# --- anchored dates ---------------------------------------------------------------------------------------------------
+
+
+def anchored(real: dict[Hashable, set[int]], shift: dict[Hashable, int], most: int) -> dict[str, dict[Hashable, float]]:
+    """The chance to find each person's shift, by what is known; `real` are the true days, `most` the largest shift."""
+    every = [day for days in real.values() for day in days]
+    first, last = min(every), max(every)
+    shared = min(set(every), key=lambda day: (-every.count(day), day))
+    chances: dict[str, dict[Hashable, float]] = {"first and last day": {}, "shared date": {}, "calendar": {}}
+    for person, days in real.items():
+        shown = {day + shift[person] for day in days}
+        possible = {}
+        for by in [by for by in range(-most, most + 1) if by != 0]:
+            moved_back = {day - by for day in shown}
+            if min(moved_back) >= first and max(moved_back) <= last:
+                possible[by] = moved_back
+        others = [day for other, theirs in real.items() if other != person for day in theirs]
+        scores = {
+            "first and last day": dict.fromkeys(possible, 0.0),
+            "shared date": {by: float(shared in back) for by, back in possible.items()},
+            "calendar": {by: round(sum(log(others.count(d) + 0.5) for d in back), 9) for by, back in possible.items()},
+        }
+        for name, score in scores.items():
+            best = [by for by in score if score[by] == max(score.values())]
+            chances[name][person] = (shift[person] in best) / len(best)
+    return chances
+
+
 # --- naive Bayes over parts -------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from shoal.attacking import distance, inference, linkage, minimality, skewness, trajectory, two_releases
+from shoal.attacking import anchored_dates, distance, inference, linkage, minimality, skewness, trajectory, two_releases
 from shoal.attacking.result import AttackResult, DoesNotApply, NotTried
 from shoal.attacking.setting import Setting
 from shoal.errors import ParameterError, did_you_mean
@@ -23,6 +23,7 @@ ATTACKS: Mapping[str, Attack] = {
     skewness.SKEWNESS: skewness.attack_skewness,
     skewness.SIMILARITY: skewness.attack_similarity,
     trajectory.NAME: trajectory.attack_trajectory,
+    anchored_dates.NAME: anchored_dates.attack_anchored_dates,
     inference.NAME: inference.attack_inference,
     two_releases.NAME: two_releases.attack_two_releases,
     minimality.NAME: minimality.attack_minimality,

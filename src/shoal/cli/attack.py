@@ -81,8 +81,8 @@ Exit codes: 0 done; 3 with --fail-above, where a larger share of persons is expo
     "--attacks",
     "names",
     metavar="NAME,...",
-    help="Only these: elimination, background, linkage, distance, skewness, similarity, trajectory, inference, "
-    "two-releases, minimality.",
+    help="Only these: elimination, background, linkage, distance, skewness, similarity, trajectory, "
+    "anchored-dates, inference, two-releases, minimality.",
 )
 @click.option(
     "--targets",

@@ -32,6 +32,7 @@ from shoal.table.apart import (
 from shoal.table.columns import code_values
 from shoal.table.observe import Observation, number_alike, number_equal
 from shoal.table.schema import Schema
+from shoal.table.times import times_of_day
 
 IDENTITIES_VISIBLE = (
     "Quasi-identifiers are published exactly: identities are visible, and k and person-k are only sizes of groups. "
@@ -93,6 +94,7 @@ def look_at_release(
     """
     tables = tables or {}
     problems = problems_of_columns(frame.columns, schema, mask=mask)
+    problems += _problems_of_times(frame, schema)
     problems += _tables_beside(tables, schema, mask)
     if mask.links_values and not schema.links_records:
         return _look_at_unlinked(frame, schema, models, linked, excluded, problems)
@@ -149,6 +151,21 @@ def problems_of_spread(models: Sequence[Model], risk: Risk) -> list[str]:
         f"{', '.join(names)} cannot hold: quasi-identifiers differ inside groups and single out "
         f"{risk.unique_persons:,} of {risk.persons:,} persons, whom a group then does not hide."
     ]
+
+
+def _problems_of_times(frame: pl.DataFrame, schema: Schema) -> list[str]:
+    """What the time column of a release must not show."""
+    if schema.time is None or schema.time not in frame.columns:
+        return []
+    times = frame[schema.time]
+    if schema.time_as == "sequence":
+        numbers = times.cast(pl.String).cast(pl.Float64, strict=False)
+        n_others = len(times) - times.null_count() - int(((numbers >= 1) & (numbers == numbers.floor())).sum())
+        told = f"'{schema.time}' holds {n_others:,} times that are not the person's own 1, 2, 3, as the policy says."
+        return [told] if n_others else []
+    if schema.time_of_day == "cut" and times_of_day(times) is not None:
+        return [f"'{schema.time}' shows times of day, but the policy cuts shifted times to days."]
+    return []
 
 
 def count_apart(

@@ -99,6 +99,17 @@ def local_days(times: pl.Series, zone: str | None = None) -> Days:
     return Days(clock.cast(pl.Date), is_untold)
 
 
+def times_of_day(times: pl.Series) -> pl.Series | None:
+    """What the clock showed, of a column of times or texts in which some are not midnight; None of any other column."""
+    if times.dtype in TEXTS:
+        clock = read_times(times.cast(pl.String))
+    else:
+        clock = times if zone_of(times) is None else times.dt.replace_time_zone(None)
+    if clock.dtype != pl.Datetime or not _has_hours(clock).any():
+        return None
+    return clock.dt.time()
+
+
 def in_zone(clock: pl.Series, offset: pl.Series, zone: str) -> pl.Series:
     """Times as texts tell them, with their offsets, as the same moments in a zone."""
     moments = clock.cast(pl.Datetime("us")) - (offset * 1_000_000).cast(pl.Duration("us"))
