@@ -110,10 +110,67 @@ def test_types_that_only_postgresql_has(postgresql: Server) -> None:
     assert frame["t"][0] == datetime(2020, 1, 2, 1, tzinfo=UTC)
     postgresql.run("CREATE TABLE nan (n numeric); INSERT INTO nan VALUES ('NaN'), (1), (1e100)")
     assert read_database(postgresql.url, table="nan").frame["n"].to_list()[:2] == ["nan", "1"]
-    for kind, value, words in (("interval", "'1 day'", "intervals"), ("int[]", "'{1}'", "more than one plain value")):
-        postgresql.run(f"DROP TABLE IF EXISTS bad; CREATE TABLE bad (c {kind}); INSERT INTO bad VALUES ({value})")
-        with pytest.raises(InputError, match=words):
-            read_database(postgresql.url, table="bad")
+    postgresql.run("CREATE TABLE bad (a int[], b bytea, c int); INSERT INTO bad VALUES ('{1}', '\\x00', 7)")
+    with pytest.raises(InputError, match=r"more than one plain value per record: 'a'.*'b'"):
+        read_database(postgresql.url, table="bad")
+    emptied = read_files(postgresql.url, table="bad", dropped=["a", "b"]).frame
+    assert emptied.to_dict(as_series=False) == {"a": [None], "b": [None], "c": [7]}
+
+
+def test_types_that_a_frame_has_not_come_as_the_database_writes_them(postgresql: Server) -> None:
+    """Money came in hundredths, without a word; an interval stopped the reading even where it is dropped."""
+    postgresql.run(
+        "CREATE TABLE odd (m money, i interval, z timetz, n inet, b bit(3), p char(5), o oid);"
+        "INSERT INTO odd VALUES (12.5, '1 day 2 hours', '24:00:00+02', '10.0.0.1', '101', 'ab', 4000000000)"
+    )
+    for asked in ({"table": "odd"}, {"query": "SELECT * FROM odd; "}, {"query": "SELECT * FROM odd -- all of it"}):
+        (record,) = read_database(postgresql.url, **asked).frame.rows()  # type: ignore[arg-type]
+        assert record == (Decimal("12.50"), "1 day 02:00:00", "24:00:00+02", "10.0.0.1/32", "101", "ab", 4_000_000_000)
+
+
+def test_types_of_duckdb_that_a_frame_has_not(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "a.db")) as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT INTERVAL '1 month 2 days' AS i, '10:00:00+02'::TIMETZ AS z, [1] AS l"
+        )
+    reading = read_files(f"duckdb:///{tmp_path}/a.db", table="t", dropped=["l"])
+    assert reading.frame.rows() == [("1 month 2 days", "10:00:00+02", None)]
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "duckdb"])
+def test_dates_that_no_calendar_has_are_texts(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
+    """Infinity ended in a panic, and 24:00:00 became missing without a word."""
+    made = (
+        "CREATE TABLE t (a int, d date, m timestamp, z timestamptz, h time);"
+        "INSERT INTO t VALUES (1, 'infinity', '-infinity', 'infinity', '24:00:00'), "
+        "(2, '2020-01-02', '2020-01-02 03:04:05', null, '23:59:59')"
+    )
+    if kind == "postgresql":
+        server: Server = request.getfixturevalue("postgresql")
+        server.run(made)
+        address = server.url
+    else:
+        import duckdb
+
+        address = f"duckdb:///{tmp_path}/a.db"
+        with duckdb.connect(str(tmp_path / "a.db")) as connection:
+            connection.execute(made)
+    reading = read_database(address, query="SELECT * FROM t ORDER BY a")
+    assert reading.frame.rows() == [
+        (1, "infinity", "-infinity", "infinity", "24:00:00"),
+        (2, "2020-01-02", "2020-01-02 03:04:05", None, "23:59:59"),
+    ]
+    assert "1 in 'd', 1 in 'm', 1 in 'z', 1 in 'h'" in reading.notes[-1]
+
+
+def test_dates_of_frames_that_no_calendar_has_are_refused() -> None:
+    frame = pl.DataFrame({"age": [1, 2], "d": pl.Series([2**31 - 1, 0], dtype=pl.Int32).cast(pl.Date)})
+    for schema in (shoal.Schema(quasi=["age"], sensitive=["d"]), shoal.Schema(quasi=["age"], kept=["d"])):
+        with pytest.raises(InputError, match="1 in 'd'"):
+            shoal.assess(frame, schema)
+    shoal.assess(frame, shoal.Schema(quasi=["age"], dropped=["d"]))
 
 
 def test_a_large_table_comes_in_batches(database: str) -> None:
@@ -147,6 +204,107 @@ def test_tables_are_named_in_the_address_too_and_queries_only_read(database: str
         read_database(database, query='DELETE FROM "values"')
     assert "values" not in str(caught.value)
     assert read_database(database, table="values").frame.height == 4
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "COPY (SELECT 1 AS a) TO '{file}'",
+        "SELECT 1 AS a; COPY (SELECT 1 AS a) TO '{file}'",
+        "COPY (SELECT 1 AS a) TO PROGRAM 'touch {file}'",
+        "EXPORT DATABASE '{file}'",
+        "ATTACH '{file}' AS other",
+        "VACUUM INTO '{file}'",
+        "SELECT 1 AS a) AS b; VACUUM INTO '{file}'; SELECT * FROM (SELECT 1 AS a",
+        "CREATE TABLE made (a INT)",
+        "INSERT INTO t VALUES (9) RETURNING a",
+        "SET TRANSACTION READ WRITE",
+    ],
+)
+def test_a_query_makes_no_file_and_changes_nothing(database: str, tmp_path: Path, query: str) -> None:
+    write_database({"t": pl.DataFrame({"a": [1]})}, database, overwrite=False)
+    file = tmp_path / "made"
+    os.chmod(tmp_path, 0o777)  # so that the server of PostgreSQL could
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(InputError):
+        read_database(database, query=query.format(file=file))
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert read_database(database, table="t").frame.rows() == [(1,)]
+
+
+def test_a_query_of_duckdb_sees_no_files_and_none_of_our_variables(tmp_path: Path) -> None:
+    write_database({"t": pl.DataFrame({"a": [1]})}, f"duckdb:///{tmp_path}/a.db", overwrite=False)
+    (tmp_path / "secret.csv").write_text("a\nCanary\n")
+    for table in (f"'{tmp_path}/secret.csv'", f"read_csv('{tmp_path}/secret.csv')", "driver", "statement"):
+        with pytest.raises(InputError, match=r"no files beside it|no such table"):
+            read_database(f"duckdb:///{tmp_path}/a.db", query=f"SELECT * FROM {table}")
+
+
+def test_names_with_dots_stand_in_quotes(database: str) -> None:
+    names = ['"x.y"'] if database.startswith("sqlite") else ['"x.y"', '"my.schema"."x.y"', '"my.schema".plain']
+    if database.startswith("postgresql"):
+        import adbc_driver_postgresql.dbapi as dbapi
+
+        with dbapi.connect(database, autocommit=True) as connection:
+            connection.execute('DROP SCHEMA IF EXISTS "my.schema" CASCADE').close()
+            connection.execute('CREATE SCHEMA "my.schema"').close()
+    elif database.startswith("duckdb"):
+        import duckdb
+
+        with duckdb.connect(database.removeprefix("duckdb:///")) as connection:
+            connection.execute('CREATE SCHEMA "my.schema"')
+    for number, name in enumerate(names):
+        write_database({name: pl.DataFrame({"a": [number]})}, database, overwrite=False)
+        write_database({name: pl.DataFrame({"a": [number]})}, database, overwrite=True)
+    assert [read_database(database, table=name).frame.item() for name in names] == list(range(len(names)))
+    with pytest.raises(InputError, match="no such table; a name that has a dot in it stands in quotes"):
+        read_database(database, table="absent.x.y")
+
+
+def test_tables_of_an_anatomized_release_have_the_quotes_of_the_first(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": range(40), "illness": ["a", "b", "c", "d"] * 10})
+    schema = shoal.Schema(quasi=["age"], sensitive=["illness"])
+    release = shoal.protect(frame, schema, [shoal.LDiversity(l=2)], mask="anatomize")
+    release.write(tmp_path / "out", into=f"sqlite:///{tmp_path}/a.db", into_table='"a.b"')
+    assert read_database(f"sqlite:///{tmp_path}/a.db", table='"a.b_illness"').frame.columns == [
+        "group",
+        "illness",
+        "count",
+    ]
+
+
+def test_row_security_is_told_of(postgresql: Server) -> None:
+    postgresql.run(
+        "DROP ROLE IF EXISTS bob; CREATE ROLE bob LOGIN PASSWORD 'bobpw'; CREATE TABLE r (a int, who text);"
+        "INSERT INTO r VALUES (1, 'bob'), (2, 'ann'); ALTER TABLE r ENABLE ROW LEVEL SECURITY;"
+        "CREATE POLICY p ON r USING (who = current_user); GRANT USAGE ON SCHEMA public TO bob;"
+        "GRANT SELECT ON r TO bob;"
+    )
+    assert len(read_database(postgresql.url, table="r").notes) == 1, "of the password, and none of row security"
+    reading = read_database(postgresql.url.replace(f"{USER}:{PASSWORD}", "bob:bobpw"), table="r")
+    assert reading.frame["a"].to_list() == [1]
+    assert "Row security hides some records" in reading.notes[-1]
+    postgresql.run("DROP TABLE r; REVOKE ALL ON SCHEMA public FROM bob; DROP ROLE bob;")
+
+
+def test_faults_of_a_server_are_told_by_their_cause(postgresql: Server) -> None:
+    """A lost connection was blamed on the password, and a table that is absent on the database."""
+    postgresql.run("CREATE TABLE here (a int); INSERT INTO here VALUES (1)")
+    for query, words in (
+        ("SELECT pg_terminate_backend(pg_backend_pid()) FROM here", "connection to the server was lost"),
+        ("SELECT * FROM absent", "no such table"),
+        ("SELECT absent FROM here", "a column that the query names does not exist"),
+        ("SELECT absent(1)", "a function that the query names does not exist"),
+        ("SELECT 1/0 AS a", "SQLSTATE 22012"),
+    ):
+        with pytest.raises(InputError, match=words) as caught:
+            read_database(postgresql.url, query=query)
+        assert "PGPASSWORD" not in str(caught.value)
+    with pytest.raises(InputError, match="no server answers there") as caught:
+        read_database(postgresql.url.replace(str(postgresql.port), "1"), table="t")
+    assert "PGPASSWORD" not in str(caught.value)
+    with pytest.raises(InputError, match=r"does not accept the user and the password.*PGPASSWORD"):
+        read_database(postgresql.url.replace(PASSWORD, "wrong"), table="t")
 
 
 def test_what_is_not_said_or_said_twice_is_refused(database: str) -> None:

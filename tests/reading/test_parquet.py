@@ -4,10 +4,14 @@ from datetime import date
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import shoal
 from shoal.errors import InputError
 from shoal.reading import read_files, read_parquet
+from shoal.streaming.source import FileSource
 
 
 def refusal(path: Path) -> str:
@@ -86,3 +90,32 @@ def test_parquet_is_told_by_its_first_bytes_where_the_ending_says_nothing(tmp_pa
     assert read_files([path]).source.format == "parquet"
     path.write_text("a\n1\n")
     assert read_files([path]).source.format == "csv"
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "arrows"])
+def test_times_that_no_day_has_are_refused_and_not_missing(tmp_path: Path, ending: str) -> None:
+    table = pa.table({"a": [1, 2], "t": pa.array([86_400_000_000, None], pa.time64("us"))})
+    path = tmp_path / f"visits.{ending}"
+    if ending == "parquet":
+        pq.write_table(table, path)
+    else:
+        with (pa.ipc.new_file if ending == "arrow" else pa.ipc.new_stream)(path, table.schema) as file:
+            file.write_table(table)
+    with pytest.raises(InputError, match="24:00:00 or later, which no time of a day is: 1 in 't'"):
+        read_files(path)
+    assert read_files(path, dropped=["t"]).frame["a"].to_list() == [1, 2]
+    if ending == "parquet":
+        with pytest.raises(InputError, match="24:00:00 or later"):
+            FileSource.of_parquet(path)
+
+
+def test_dates_that_no_calendar_has_are_refused_by_both_engines(tmp_path: Path) -> None:
+    dates = pl.Series("d", [2**31 - 1, 0, 3_000_000, None], dtype=pl.Int32).cast(pl.Date)
+    path = tmp_path / "visits.parquet"
+    pl.DataFrame({"age": [1, 2, 3, 4], "d": dates}).write_parquet(path)
+    schema = shoal.Schema(quasi=["age"], sensitive=["d"])
+    told = r"before the year 1 or after 9999, such as infinity.*2 in 'd'"
+    with pytest.raises(InputError, match=told):
+        shoal.assess(read_files(path).frame, schema)
+    with pytest.raises(InputError, match=told):
+        FileSource.of_parquet(path).refuse_unfit(schema)

@@ -336,4 +336,5 @@ def read_table(
         sheet=policy.source.sheet,
         table=flags.get("table"),
         query=flags.get("query"),
+        dropped=policy.columns.dropped,
     )

@@ -65,7 +65,7 @@ def protect_tables(
     star = star_of(policy)
     csv = csv_options(policy)
     readings = {
-        name: read_files(folder / table.file, csv=csv, labels=policy.source.labels)
+        name: read_files(folder / table.file, csv=csv, labels=policy.source.labels, dropped=policy.columns.dropped)
         for name, table in policy.tables.items()
     }
     for reading in readings.values():

@@ -229,7 +229,7 @@ class _Sqlite(_Adbc):
     }  # fmt: skip
 
     def mark_of(self, name: str) -> str | None:
-        literal = name.replace("'", "''")
+        literal = parts_of_name(self.address, name)[1].replace("'", "''")
         found = self.run(f"SELECT sql FROM sqlite_master WHERE lower(name) = lower('{literal}')")
         return str(found[0][0]) if found else None
 

@@ -30,7 +30,7 @@ from shoal.publishing.sql import write_database
 from shoal.publishing.tables import FORMATS, as_files_show, refuse_unmet_in_files, write_table
 from shoal.reading import CsvOptions, Labels, Source
 from shoal.reading.read import FORMAT_OF_ENDING
-from shoal.reading.sql import parse_address
+from shoal.reading.sql import parse_address, with_ending
 from shoal.table.apart import GROUP
 
 if TYPE_CHECKING:
@@ -194,7 +194,8 @@ def _note_written(entry: Entry | None) -> None:
 def _tables_of(release: Release, name: str) -> dict[str, pl.DataFrame]:
     """The published tables by the name that they have in a database."""
     plain = {column: file.removeprefix("release-") for column, file in names_of_tables(release, "").items()}
-    beside = {f"{name}_{plain[column].rstrip('.')}": table for column, table in release.published.tables.items()}
+    tables = release.published.tables
+    beside = {with_ending(name, f"_{plain[column].rstrip('.')}"): table for column, table in tables.items()}
     return {name: release.published.frame, **beside}
 
 

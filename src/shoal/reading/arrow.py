@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.reading.source import Reading, Source, check_is_file, refuse_no_records, refuse_not_plain
+from shoal.reading.source import Reading, Source, check_is_file, plain_or_refused, refuse_lost_times, refuse_no_records
 
 MAGIC = b"ARROW1"
 FEATHER_1 = b"FEA1"
 
 
-def read_arrow(path: str | Path) -> Reading:
+def read_arrow(path: str | Path, *, dropped: Collection[str] = ()) -> Reading:
     """Read an Arrow IPC file or stream as a frame with the file's own column types.
 
     Raises
@@ -34,9 +36,21 @@ def read_arrow(path: str | Path) -> Reading:
             frame = pl.read_ipc(file) if first == MAGIC else pl.read_ipc_stream(file)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise InputError(f"'{path.name}' is no Arrow IPC file, or a damaged one. Fetch or write it again.") from None
-    refuse_not_plain(path.name, frame)
+    frame = plain_or_refused(path.name, frame, dropped)
+    times = [name for name, kind in frame.schema.items() if kind == pl.Time and name not in dropped]
+    if times:
+        refuse_lost_times(path.name, _batches(path, times, is_file=first == MAGIC))
     refuse_no_records(path.name, frame)
     return Reading(frame, Source((path,), "arrow"))
+
+
+def _batches(path: Path, columns: list[str], *, is_file: bool) -> Iterator[Any]:
+    import pyarrow as pa
+
+    with pa.memory_map(str(path)) as file:
+        opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+        batches = map(opened.get_batch, range(opened.num_record_batches)) if is_file else opened
+        yield from (batch.select(columns) for batch in batches)
 
 
 def _first_bytes(path: Path) -> bytes:

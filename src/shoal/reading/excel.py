@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.errors import InputError, did_you_mean
 from shoal.reading.extras import imported
-from shoal.reading.source import Reading, Source, check_is_file, refuse_no_records, refuse_not_plain
+from shoal.reading.source import Reading, Source, check_is_file, plain_or_refused, refuse_no_records
 
 
 def read_excel(path: str | Path, *, sheet: str | None = None) -> Reading:
@@ -45,7 +45,7 @@ def read_excel(path: str | Path, *, sheet: str | None = None) -> Reading:
         raise InputError(f"'{path.name}' is no Excel workbook, or a damaged one. Save it again as .xlsx.") from None
     named = header.to_polars().row(0) if header.height else ()
     _check_names(path.name, [None if name is None else str(name) for name in named])
-    refuse_not_plain(path.name, frame)
+    frame = plain_or_refused(path.name, frame)
     refuse_no_records(path.name, frame)
     return Reading(frame, Source((path,), "xlsx"))
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.reading.source import Reading, Source, check_is_file, refuse_no_records, refuse_not_plain
+from shoal.reading.source import Reading, Source, check_is_file, plain_or_refused, refuse_lost_times, refuse_no_records
 
 MAGIC = b"PAR1"
 
 
-def read_parquet(path: str | Path) -> Reading:
+def read_parquet(path: str | Path, *, dropped: Collection[str] = ()) -> Reading:
     """Read a Parquet file as a frame with the file's own column types.
 
     Raises
@@ -27,9 +28,21 @@ def read_parquet(path: str | Path) -> Reading:
         frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"'{path.name}' is a damaged Parquet file. Fetch or write it again.") from error
-    refuse_not_plain(path.name, frame)
+    frame = plain_or_refused(path.name, frame, dropped)
+    refuse_times_beyond_the_day(path, frame.schema, dropped)
     refuse_no_records(path.name, frame)
     return Reading(frame, Source((path,), "parquet"))
+
+
+def refuse_times_beyond_the_day(path: Path, schema: pl.Schema, dropped: Collection[str] = ()) -> None:
+    """Refuse 24:00:00 and later, which polars would make missing without a word."""
+    times = [name for name, kind in schema.items() if kind == pl.Time and name not in dropped]
+    if not times:
+        return
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        refuse_lost_times(path.name, (batch.select(times) for batch in file.iter_batches(columns=times)))
 
 
 def starts_like_parquet(path: Path) -> bool:

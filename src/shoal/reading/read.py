@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ def read_files(
     sheet: str | None = None,
     table: str | None = None,
     query: str | None = None,
+    dropped: Collection[str] = (),
 ) -> Reading:
     """Read one source, or several put under one another, and join a table of persons to the records if asked.
 
@@ -61,6 +62,8 @@ def read_files(
         The sheet of Excel workbooks that have several.
     table, query
         What to read from a database, where a path is an address such as postgresql://host/database.
+    dropped
+        Columns that will not be published: where they hold what no plain value is, they are emptied and not refused.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def read_files(
         paths = [paths]
     if (table or query) and not any(map(is_address, paths)):
         raise ParameterError("A table or a query is read from a database: give an address, postgresql://host/database.")
-    options = _Options(csv, labels, sheet, table, query)
+    options = _Options(csv, labels, sheet, table, query, dropped)
     records = put_under_one_another([_read_one(path, options) for path in paths], rename)
     if join is None:
         return records
@@ -86,11 +89,12 @@ class _Options(NamedTuple):
     sheet: str | None
     table: str | None
     query: str | None
+    dropped: Collection[str]
 
 
 def _read_one(path: str | Path, options: _Options) -> Reading:
     if isinstance(path, str) and is_address(path):
-        return read_database(path, table=options.table, query=options.query)
+        return read_database(path, table=options.table, query=options.query, dropped=options.dropped)
     return _read_file(Path(path), options)
 
 
@@ -98,9 +102,9 @@ def _read_file(path: Path, options: _Options) -> Reading:
     check_is_file(path)
     format = FORMAT_OF_ENDING.get(path.suffix.lower()) or ("parquet" if starts_like_parquet(path) else "csv")
     if format == "parquet":
-        return read_parquet(path)
+        return read_parquet(path, dropped=options.dropped)
     if format == "arrow":
-        return read_arrow(path)
+        return read_arrow(path, dropped=options.dropped)
     if format == "xlsx":
         return read_excel(path, sheet=options.sheet)
     if format in READER_OF_FORMAT:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -141,17 +142,29 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from error
 
 
-def refuse_not_plain(name: str, frame: pl.DataFrame) -> None:
-    """Refuse columns that hold lists, structures, bytes or objects."""
-    nested = [
-        f"'{column}' ({kind})"
-        for column, kind in frame.schema.items()
-        if kind.is_nested() or kind in (pl.Binary, pl.Object)
-    ]
+def plain_or_refused(name: str, frame: pl.DataFrame, dropped: Collection[str] = ()) -> pl.DataFrame:
+    """The table, where no column holds lists, structures, bytes or objects; such a one that is dropped is emptied."""
+    odd = {column: kind for column, kind in frame.schema.items() if kind.is_nested() or kind in (pl.Binary, pl.Object)}
+    nested = [f"'{column}' ({kind})" for column, kind in odd.items() if column not in dropped]
     if nested:
         raise InputError(
-            f"'{name}' has columns that hold more than one plain value a record: {', '.join(nested)}. "
+            f"'{name}' has columns that hold more than one plain value per record: {', '.join(nested)}. "
             "Leave them out, or spread them over plain columns."
+        )
+    return frame.with_columns(pl.lit(None).alias(column) for column in odd) if odd else frame
+
+
+def refuse_lost_times(name: str, batches: Iterable[Any]) -> None:
+    """Refuse times of Arrow that are no times of a day; frames would show them as missing."""
+    lost: Counter[str] = Counter()
+    for batch in batches:
+        for column, values in zip(batch.schema.names, batch.columns, strict=True):
+            lost[column] += pl.Series(values).null_count() - values.null_count
+    found = [f"{count:,} in '{column}'" for column, count in lost.items() if count]
+    if found:
+        raise InputError(
+            f"'{name}' has times of 24:00:00 or later, which no time of a day is: {', '.join(found)}. Write them as "
+            "texts, or drop the columns."
         )
 
 

@@ -7,18 +7,20 @@ of database, the database and the table.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import polars as pl
 
 from shoal.errors import InputError, ShoalError
 from shoal.reading.extras import imported
-from shoal.reading.source import Reading, Source, check_is_file, refuse_no_records, refuse_not_plain
+from shoal.reading.source import Reading, Source, check_is_file, plain_or_refused, refuse_no_records
+from shoal.table.times import n_beyond_calendar
 
 KINDS: dict[str, Literal["postgresql", "sqlite", "duckdb"]] = {
     "postgresql": "postgresql",
@@ -30,23 +32,44 @@ NAMES = {"postgresql": "PostgreSQL", "sqlite": "SQLite", "duckdb": "DuckDB"}
 DRIVERS = {"postgresql": "adbc_driver_postgresql.dbapi", "sqlite": "adbc_driver_sqlite.dbapi", "duckdb": "duckdb"}
 NOT_FETCHING = {"autoinstall_known_extensions": "false"}
 """How DuckDB is opened: else it would fetch extensions from the network, and run them, where a query needs one."""
+ITSELF_ALONE = {**NOT_FETCHING, "enable_external_access": "false", "python_enable_replacements": "false"}
+"""How DuckDB is opened for a query: it sees neither files beside the database nor our own variables."""
+ONLY_SELECT = "A query must be one SELECT: it may only read, and give a table."
 RECORDS_A_BATCH = 1 << 16
 MOST_DIGITS = 38
 """Of a decimal number in a frame."""
 
+NO_TABLE = 'there is no such table; a name that has a dot in it stands in quotes: "my.schema"."visits"'
+NO_FUNCTION = "a function that the query names does not exist"
+LOST = "the connection to the server was lost while it answered; try again"
 REASONS = (
     ("28P01", "password authentication failed", "the server does not accept the user and the password"),
     ("28000", "no pg_hba.conf entry", "the server does not let this user in"),
-    ("", "no password supplied", "the server asks for a password, and none is known"),
+    ("28000", "no password supplied", "the server asks for a password, and none is known"),
+    ("42P01", "no such table", NO_TABLE),
+    ("3F000", "no such schema", NO_TABLE),
+    ("", "table with name", NO_TABLE),
+    ("42703", "no such column", "a column that the query names does not exist"),
+    ("42883", "no such function", NO_FUNCTION),
+    ("", "function with name", NO_FUNCTION),
+    ("57P01", "server closed the connection", LOST),
+    ("", "terminating connection", LOST),
+    ("", "could not receive data", LOST),
+    ("", "connection reset", LOST),
+    ("", "ssl syscall error", LOST),
+    ("", "no connection to the server", LOST),
+    ("", "external access", "a query sees only the database itself, and no files beside it"),
+    ("", "file system operations are disabled", "a query sees only the database itself, and no files beside it"),
+    ("", "not authorized", "a query may only read, and this one would write"),
+    ("", "only execute one statement", "a query must be one SELECT"),
+    ("42501", "row-level security", "row security hides some of its records from this user"),
     ("3D000", "does not exist", "there is no such database or user"),
     ("", "connection refused", "no server answers there"),
     ("", "could not translate host name", "the server's name is not known"),
     ("", "timeout", "the server does not answer"),
     ("", "definition of service", "the service file does not name that service"),
-    ("42P01", "no such table", "there is no such table"),
     ("42501", "permission denied", "you may not do that there"),
     ("42601", "syntax error", "the query is not valid SQL"),
-    ("42703", "no such column", "a column that the query names does not exist"),
     (
         "",
         "attempt to write a readonly database",
@@ -60,6 +83,19 @@ REASONS = (
     ("2BP01", "depend", "views or other tables depend on it"),
 )
 """What an error of a driver means: its SQLSTATE, words in its message, and ours. Its own may show values and users."""
+
+
+NOT_LET_IN = tuple(reason for code, _, reason in REASONS if code.startswith("28"))
+
+READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+ROW_SECURITY_NOTE = (
+    "Row security hides some records of the table from this user: what was read is not all of it. Read it as a user "
+    "whom it does not concern, if all are meant."
+)
+CASTS_OF_POSTGRESQL = {"money": "numeric", "oid": "bigint", "interval": "text"}
+"""Types that the driver hands over as other numbers than they stand for, or not at all, and what they are cast to."""
+TEXTS_OF_DUCKDB = {"INTERVAL", "TIME WITH TIME ZONE", "BIT", "UNION", "BIGNUM", "VARINT"}
+READING_OF_SQLITE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
 
 @dataclass(frozen=True)
@@ -126,7 +162,9 @@ def parse_address(text: str) -> Address:
     return Address(kind, "", table, path, path.name)
 
 
-def read_database(text: str, *, table: str | None = None, query: str | None = None) -> Reading:
+def read_database(
+    text: str, *, table: str | None = None, query: str | None = None, dropped: Collection[str] = ()
+) -> Reading:
     """Read a table or a query of a database.
 
     Parameters
@@ -136,9 +174,12 @@ def read_database(text: str, *, table: str | None = None, query: str | None = No
         ?table=name. User and password of PostgreSQL are best left to libpq: PGUSER and PGPASSWORD, ~/.pgpass, or a
         service file (postgresql:///?service=name).
     table
-        The table or view, with its schema before a dot where it is not on the search path.
+        The table or view, with its schema before a dot where it is not on the search path; a name with a dot in it
+        stands in double quotes.
     query
-        A query in place of a table. It runs where nothing can be written.
+        One SELECT in place of a table. It runs where nothing can be written.
+    dropped
+        Columns that will not be published: lists, structures and bytes in them are not refused.
 
     Raises
     ------
@@ -158,16 +199,29 @@ def read_database(text: str, *, table: str | None = None, query: str | None = No
         check_is_file(address.path)
     driver = driver_of(address, InputError, "Reading")
     what = f"table '{table}'" if table is not None else "a query"
-    statement = query if query is not None else f"SELECT * FROM {quoted_name(address, table or '')}"
+    statement = f"SELECT * FROM {quoted_name(address, table or '')}" if query is None else _without_end(query)
     name = f"{what} of {address.shown}" if table is not None else f"a query to {address.shown}"
+    read = READERS[address.kind]
     with errors_explained(address, driver, InputError, f"{name} cannot be read"):
-        frame = _read(address, driver, statement, table)
-    frame = frame.with_columns(_mended(column) for column in frame.iter_columns())
-    refuse_not_plain(name, frame)
+        got = read(address, driver, statement, table, ())
+        notes = [PASSWORD_NOTE] if address.has_password else []
+        if got.beyond:
+            listed = ", ".join(f"{count:,} in '{column}'" for column, count in got.beyond.items())
+            notes.append(
+                "Dates and times that no calendar or day has (infinity, years before 1 or after 9999, 24:00:00) make "
+                f"their columns texts: {listed}."
+            )
+            got = read(address, driver, statement, table, tuple(got.beyond))
+    frame = got.frame.with_columns(_mended(column) for column in got.frame.iter_columns())
+    frame = plain_or_refused(name, frame, dropped)
     refuse_no_records(name, frame)
-    notes = [PASSWORD_NOTE] if address.has_password else []
     paths = (address.path,) if address.path is not None else ()
-    return Reading(frame, Source(paths, "database", shown=(name,)), tuple(notes))
+    return Reading(frame, Source(paths, "database", shown=(name,)), (*notes, *got.notes))
+
+
+def _without_end(query: str) -> str:
+    """A query that others can be put around: without its semicolon, and with the end of a comment at its end."""
+    return query.strip().rstrip(";").rstrip() + "\n"
 
 
 PASSWORD_NOTE = (
@@ -187,10 +241,34 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+QUOTED_NAME = r'(?:"(?:[^"]|"")+"|[^".]+)'
+
+
 def parts_of_name(address: Address, table: str) -> tuple[str | None, str]:
-    """The schema and the name of a table; SQLite has no schemas."""
+    """The schema and the name of a table; SQLite has no schemas.
+
+    Where a part stands in double quotes the parts are those of SQL; else the last dot parts schema and name.
+
+    Examples
+    --------
+    >>> at = parse_address("duckdb:///clinic.db")
+    >>> [parts_of_name(at, name) for name in ("visits", "ward.visits", '"a.b"."c.d"', '"c.d"')]
+    [(None, 'visits'), ('ward', 'visits'), ('a.b', 'c.d'), (None, 'c.d')]
+    """
+    if re.fullmatch(rf"{QUOTED_NAME}(?:\.{QUOTED_NAME})?", table) and '"' in (table[0], table[-1]):
+        parts = [part[1:-1].replace('""', '"') if part[0] == '"' else part for part in re.findall(QUOTED_NAME, table)]
+        if address.kind == "sqlite" and len(parts) > 1:
+            raise InputError("SQLite has no schemas: name the table alone.")
+        return (parts[0] if len(parts) > 1 else None), parts[-1]
     schema, dot, name = table.rpartition(".") if address.kind != "sqlite" else ("", "", table)
     return (schema if dot and schema else None), (name if dot and schema else table)
+
+
+def with_ending(table: str, ending: str) -> str:
+    """The name of a table beside another one: of the same schema, and in quotes where the other is."""
+    if not table.endswith('"'):
+        return f"{table}{ending}"
+    return f"{table[:-1]}{ending.replace(chr(34), chr(34) * 2)}{table[-1]}"
 
 
 def quoted_name(address: Address, table: str) -> str:
@@ -208,43 +286,153 @@ def errors_explained(address: Address, driver: Any, error: type[ShoalError], wha
         yield
     except ShoalError:
         raise
-    except (driver.Error, OSError, pa.ArrowException) as fault:  # the latter two while records come in
-        state = str(getattr(fault, "sqlstate", "") or "")
+    except (driver.Error, sqlite3.Error, OSError, pa.ArrowException, pl.exceptions.PolarsError) as fault:
         said = str(fault).lower()
-        known = [reason for code, words, reason in REASONS if (code and code == state) or words in said]
-        reason = f": {known[0]}" if known else f" ({type(fault).__name__}{f', SQLSTATE {state}' if state else ''})"
+        found = re.search(r"sqlstate: ([0-9a-z]{5})", said)  # of faults while records come in
+        state = str(getattr(fault, "sqlstate", "") or (found[1].upper() if found else ""))
+        known = _reason(state, said)
+        reason = f": {known}" if known else f" ({type(fault).__name__}{f', SQLSTATE {state}' if state else ''})"
         advice = ""
-        if address.kind == "postgresql" and (not state or state.startswith("28")):
+        if address.kind == "postgresql" and known in NOT_LET_IN:
             advice = " User and password come from PGUSER and PGPASSWORD, ~/.pgpass or a service file."
         raise error(f"{what[0].upper()}{what[1:]}{reason}.{advice}") from None
 
 
-def _read(address: Address, driver: Any, statement: str, table: str | None) -> pl.DataFrame:
-    """The records that a statement gives, batch by batch, from a connection that cannot write."""
-    if address.kind == "duckdb":
-        connection = driver.connect(str(address.path), read_only=True, config=NOT_FETCHING)
-        try:
-            found = connection.sql(statement)
-            if found is None:
-                raise InputError("The query gives no table. It must be a SELECT.")
-            return _from_batches(found)
-        finally:
-            connection.close()
-    if address.kind == "sqlite":
-        _undo_what_a_killed_writer_left(address, driver)
+def _reason(state: str, said: str) -> str | None:
+    """What an error of a driver means: by its SQLSTATE where it has one, else by its words."""
+    by_words = [(code, reason) for code, words, reason in REASONS if words in said]
+    if not state:
+        return by_words[0][1] if by_words else None
+    by_state = [reason for code, reason in by_words if code == state]
+    by_state += [reason for code, _, reason in REASONS if code == state]
+    return by_state[0] if by_state else None
+
+
+class _Read(NamedTuple):
+    """What came from a database."""
+
+    frame: pl.DataFrame
+    beyond: Mapping[str, int] = {}
+    """How many dates and times of a column are none that a frame can hold."""
+    notes: tuple[str, ...] = ()
+
+
+def _read_duckdb(address: Address, driver: Any, statement: str, table: str | None, as_text: Sequence[str]) -> _Read:
+    config = ITSELF_ALONE if table is None else NOT_FETCHING
+    connection = driver.connect(str(address.path), read_only=True, config=config)
+    try:
+        parsed = connection.extract_statements(statement)
+        if len(parsed) != 1 or parsed[0].type != driver.StatementType.SELECT:
+            raise InputError(ONLY_SELECT)
+        found = connection.sql(statement)
+        _refuse_twice(found.columns)
+        kinds = zip(found.columns, map(str, found.types), strict=True)
+        texts = {name for name, kind in kinds if kind.split("(")[0] in TEXTS_OF_DUCKDB} | set(as_text)
+        if texts:
+            found = found.project(", ".join(
+                f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if name in texts else quoted(name)
+                for name in found.columns
+            ))  # fmt: skip
+        return _from_batches(found)
+    finally:
+        connection.close()
+
+
+def _read_sqlite(address: Address, driver: Any, statement: str, table: str | None, as_text: Sequence[str]) -> _Read:
+    _undo_what_a_killed_writer_left(address, driver)
+    if table is None:
+        _refuse_all_but_select(address, statement)
     with connected(address, driver, is_read_only=True) as connection, connection.cursor() as cursor:
-        if address.kind == "postgresql":
-            cursor.execute("SET TRANSACTION READ ONLY")
-            cursor.close()
-            cursor = connection.cursor()
-        else:
-            cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(RECORDS_A_BATCH)})
+        cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(RECORDS_A_BATCH)})
         cursor.execute(statement)
-        frame = _from_batches(cursor.fetch_record_batch())
+        got = _from_batches(cursor.fetch_record_batch())
         cursor.close()
-        if address.kind == "sqlite" and table is not None:
-            return _as_declared(frame, connection, table)
-        return frame
+        return got if table is None else got._replace(
+            frame=_as_declared(got.frame, connection, parts_of_name(address, table)[1])
+        )  # fmt: skip
+
+
+def _refuse_all_but_select(address: Address, query: str) -> None:
+    """Let SQLite look at a query without running it: a file that cannot be written does not keep it from making others.
+
+    ATTACH makes a file, and so does VACUUM INTO.
+    """
+
+    def allow(action: int, *_: str | None) -> int:
+        return sqlite3.SQLITE_OK if action in READING_OF_SQLITE else sqlite3.SQLITE_DENY
+
+    with closing(sqlite3.connect(_sqlite_uri(address, "ro"), uri=True)) as connection:
+        connection.set_authorizer(allow)
+        connection.execute(f"EXPLAIN SELECT * FROM ({query})").close()
+
+
+def _read_postgresql(address: Address, driver: Any, statement: str, table: str | None, as_text: Sequence[str]) -> _Read:
+    with connected(address, driver, is_read_only=True) as connection:
+        _run(connection, READ_ONLY, "SET LOCAL row_security = off")
+        notes: tuple[str, ...] = ()
+        try:
+            columns = _described(connection, statement)
+        except driver.Error as fault:
+            if "row-level security" not in str(fault):
+                raise
+            connection.rollback()
+            _run(connection, READ_ONLY)
+            columns = _described(connection, statement)
+            notes = (ROW_SECURITY_NOTE,)
+        casts = {one.name: kind for one in columns if (kind := _cast_of(one))} | dict.fromkeys(as_text, "text")
+        if casts:
+            shown = ", ".join(
+                f"{quoted(one.name)}::{casts[one.name]} AS {quoted(one.name)}"
+                if one.name in casts
+                else quoted(one.name)
+                for one in columns
+            )
+            statement = f"SELECT {shown} FROM ({statement}) AS shoal_asked"
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+            got = _from_batches(cursor.fetch_record_batch())
+        padded = [one.name for one in columns if _type_of(one) == "bpchar"]
+        return _Read(got.frame.with_columns(pl.col(padded).str.strip_chars_end(" ")), got.beyond, notes)
+
+
+def _described(connection: Any, statement: str) -> Any:
+    """The columns that a statement would give, before it runs; refuses one that gives none, such as COPY."""
+    with connection.cursor() as cursor:
+        columns = cursor.adbc_execute_schema(statement)
+    if not len(columns):
+        raise InputError(ONLY_SELECT)
+    _refuse_twice(columns.names)
+    return columns
+
+
+def _type_of(column: Any) -> str:
+    return str((column.metadata or {}).get(b"POSTGRESQL:type", b"").decode())
+
+
+def _cast_of(column: Any) -> str | None:
+    """What PostgreSQL is to make of a column whose values its driver does not hand over as such."""
+    import pyarrow as pa
+
+    kind, arrow = _type_of(column), column.type
+    if kind in CASTS_OF_POSTGRESQL:
+        return CASTS_OF_POSTGRESQL[kind]
+    if isinstance(arrow, pa.BaseExtensionType) and pa.types.is_binary(arrow.storage_type) and kind != "uuid":
+        return "text"
+    return None
+
+
+def _run(connection: Any, *statements: str) -> None:
+    for statement in statements:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if list(names).count(name) > 1})
+    if twice:
+        raise InputError(
+            f"The query names a column more than once: {', '.join(twice)}. Give each its own name with AS."
+        )
 
 
 def _undo_what_a_killed_writer_left(address: Address, driver: Any) -> None:
@@ -262,26 +450,20 @@ def connected(address: Address, driver: Any, *, is_read_only: bool) -> Any:
     """A connection by ADBC, with a transaction that ends without effect unless it is committed."""
     if address.kind == "postgresql":
         return driver.connect(address.url)
+    return driver.connect(_sqlite_uri(address, "ro" if is_read_only else "rwc"))
+
+
+def _sqlite_uri(address: Address, mode: str) -> str:
     assert address.path is not None
-    mode = "ro" if is_read_only else "rwc"
-    return driver.connect(f"file:{quote(str(address.path.absolute()))}?mode={mode}")
+    return f"file:{quote(str(address.path.absolute()))}?mode={mode}"
 
 
-def _from_batches(batches: Any) -> pl.DataFrame:
+def _from_batches(batches: Any) -> _Read:
     """A frame from a stream of Arrow batches; types that frames have not become plain ones."""
     import pyarrow as pa
 
     reader = pa.RecordBatchReader.from_stream(batches)
-    intervals = [one.name for one in reader.schema if pa.types.is_interval(one.type) or pa.types.is_duration(one.type)]
-    if intervals:
-        raise InputError(
-            f"Columns of intervals cannot be read: {', '.join(intervals)}. Leave them out, or CAST them in a query."
-        )
-    twice = sorted({name for name in reader.schema.names if reader.schema.names.count(name) > 1})
-    if twice:
-        raise InputError(
-            f"The query names a column more than once: {', '.join(twice)}. Give each its own name with AS."
-        )
+    _refuse_twice(reader.schema.names)
     extensions = {
         one.name: getattr(one.type, "type_name", one.type.extension_name)
         for one in reader.schema
@@ -297,9 +479,19 @@ def _from_batches(batches: Any) -> pl.DataFrame:
         )
         for batch in reader
     ]
-    found = pl.from_arrow(pa.Table.from_batches(chunks, schema=plain))
+    table = pa.Table.from_batches(chunks, schema=plain)
+    found = pl.from_arrow(table)
     assert isinstance(found, pl.DataFrame)
-    return found.with_columns(_of_extension(found[name], extension) for name, extension in extensions.items())
+    frame = found.with_columns(_of_extension(found[name], extension) for name, extension in extensions.items())
+    beyond = {column.name: _n_beyond(column, table[column.name].null_count) for column in frame.iter_columns()}
+    return _Read(frame, {name: count for name, count in beyond.items() if count})
+
+
+def _n_beyond(column: pl.Series, n_missing: int) -> int:
+    """How many dates lie beyond the calendar, and how many times beyond the day: these polars turns into missing."""
+    if column.dtype == pl.Time:
+        return column.null_count() - n_missing
+    return n_beyond_calendar(column) if column.dtype in (pl.Date, pl.Datetime) else 0
 
 
 def _of_extension(column: pl.Series, extension: str) -> pl.Series:
@@ -332,7 +524,7 @@ def _mended(column: pl.Series) -> pl.Series:
 def _as_declared(frame: pl.DataFrame, connection: Any, table: str) -> pl.DataFrame:
     """Columns of an SQLite table as they are declared: SQLite keeps dates as texts and truth as 1 and 0."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT name, type FROM pragma_table_info('{table.replace(chr(39), chr(39) * 2)}')")
+        cursor.execute(f"SELECT name, type FROM pragma_table_xinfo('{table.replace(chr(39), chr(39) * 2)}')")
         declared = {str(name): str(kind).upper() for name, kind in cursor.fetchall()}
     return frame.with_columns(_declared(column, declared.get(column.name, "")) for column in frame.iter_columns())
 
@@ -347,3 +539,6 @@ def _declared(column: pl.Series, kind: str) -> pl.Series:
     elif column.dtype.is_integer() and kind in ("BOOLEAN", "BOOL") and column.drop_nulls().is_in([0, 1]).all():
         read = column.cast(pl.Boolean)
     return read if read.null_count() == column.null_count() else column
+
+
+READERS = {"duckdb": _read_duckdb, "sqlite": _read_sqlite, "postgresql": _read_postgresql}

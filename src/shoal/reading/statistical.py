@@ -11,7 +11,7 @@ import polars as pl
 from shoal.errors import InputError, ParameterError
 from shoal.reading.extras import imported
 from shoal.reading.labels import LABEL_CHOICES, Labels, put_labels_for_codes
-from shoal.reading.source import Format, Reading, Source, check_is_file, refuse_no_records, refuse_not_plain
+from shoal.reading.source import Format, Reading, Source, check_is_file, plain_or_refused, refuse_no_records
 
 READER_OF_FORMAT: dict[Format, str] = {
     "sav": "read_sav",
@@ -61,7 +61,7 @@ def read_statistical(
             f"'{path.name}' is no {name} file, or a damaged or encrypted one. Save it again; where its encoding is an "
             "old one, name it with --encoding."
         ) from None
-    refuse_not_plain(path.name, frame)
+    frame = plain_or_refused(path.name, frame)
     refuse_no_records(path.name, frame)
     frame = frame.with_columns(_mended(column, format) for column in frame.iter_columns())
     told = _labels(frame, about)

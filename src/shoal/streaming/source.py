@@ -12,10 +12,11 @@ import polars as pl
 from shoal.errors import InputError, SchemaError
 from shoal.reading import CsvOptions
 from shoal.reading.csv import read_csv_blocks
-from shoal.reading.parquet import check_parquet
-from shoal.reading.source import refuse_no_records, refuse_not_plain
+from shoal.reading.parquet import check_parquet, refuse_times_beyond_the_day
+from shoal.reading.source import plain_or_refused, refuse_no_records
 from shoal.table.schema import Schema
-from shoal.table.table import plain_floats, refuse_unpublishable
+from shoal.table.table import dates_published, plain_floats, refuse_unpublishable
+from shoal.table.times import beyond_calendar, refuse_beyond_calendar
 
 PORTION = 1_000_000
 """How many records are looked at together."""
@@ -35,7 +36,9 @@ class FileSource:
     def of_parquet(cls, path: Path, *, portion: int = PORTION) -> FileSource:
         """A Parquet file as it stands."""
         check_parquet(path)
-        return cls(path.name, scan_parquet([path]), portion)
+        source = cls(path.name, scan_parquet([path]), portion)
+        refuse_times_beyond_the_day(path, source.schema)
+        return source
 
     @classmethod
     def of_csv(cls, path: Path, options: CsvOptions, work: Path, *, portion: int = PORTION) -> FileSource:
@@ -79,11 +82,14 @@ class FileSource:
     def refuse_unfit(self, schema: Schema) -> None:
         """Refuse columns that do not fit the schema, and a file without records."""
         like = self.schema.to_frame()
-        refuse_not_plain(self.name, like)
+        plain_or_refused(self.name, like, schema.dropped)
         schema.check_against(like.columns)
         if not self.n_records:
             refuse_no_records(self.name, like)
         refuse_unpublishable(like, schema)
+        dates = dates_published(like, schema)
+        counts = self.collected(self.scan.select(beyond_calendar(name) for name in dates)) if dates else pl.DataFrame()
+        refuse_beyond_calendar(counts.row(0, named=True) if dates else {})
 
     def _batches(self, scan: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         try:

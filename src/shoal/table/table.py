@@ -21,6 +21,7 @@ from shoal.table.identifiers import note_on_identifiers, notes_on_spelling
 from shoal.table.scale import Scale
 from shoal.table.schema import Schema
 from shoal.table.shared_dates import SharedDates
+from shoal.table.times import n_beyond_calendar, refuse_beyond_calendar
 
 QuasiColumn = NumberColumn | CategoryColumn
 
@@ -62,6 +63,7 @@ class Table:
         if not len(records):
             raise InputError("The table has no records.")
         refuse_unpublishable(records, schema)
+        refuse_beyond_calendar({name: n_beyond_calendar(records[name]) for name in dates_published(records, schema)})
         refuse_missing_persons(records, schema, line_of)
         records = _with_plain_floats(records, schema)
         records, notes, line_of = _without_missing(records, schema, line_of)
@@ -207,6 +209,13 @@ def refuse_unpublishable(records: pl.DataFrame, schema: Schema) -> None:
             f"Columns of lists, structures, bytes, durations or objects cannot be published: {', '.join(odd)}. "
             "Make them text or numbers, or drop them."
         )
+
+
+def dates_published(records: pl.DataFrame, schema: Schema) -> list[str]:
+    """The columns of dates that will be published."""
+    return [
+        name for name, kind in records.schema.items() if name in schema.published() and kind in (pl.Date, pl.Datetime)
+    ]
 
 
 def _is_plain(dtype: pl.DataType) -> bool:

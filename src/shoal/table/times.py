@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from shoal.errors import SchemaError
+from shoal.errors import InputError, SchemaError
 
 TEXTS = (pl.String, pl.Categorical, pl.Enum)
 NAMES_OF_UTC = frozenset(
@@ -148,3 +148,24 @@ def _nowhere(times: pl.Series) -> pl.Series:
 
 def _has_hours(clock: pl.Series) -> pl.Series:
     return (clock != clock.dt.truncate("1d")).fill_null(False)
+
+
+def beyond_calendar(name: str) -> pl.Expr:
+    """How many dates of a column lie before the year 1 or after 9999; infinity is such a one."""
+    column, year = pl.col(name), pl.col(name).dt.year()
+    return (column.is_not_null() & ~year.is_between(1, 9999).fill_null(False)).sum().alias(name)
+
+
+def n_beyond_calendar(dates: pl.Series) -> int:
+    """The same of a column at hand."""
+    return int(dates.to_frame().select(beyond_calendar(dates.name)).item())
+
+
+def refuse_beyond_calendar(counts: dict[str, int]) -> None:
+    """Refuse dates that no calendar of ours has, by their number in each column."""
+    found = [f"{count:,} in '{name}'" for name, count in counts.items() if count]
+    if found:
+        raise InputError(
+            f"Dates before the year 1 or after 9999, such as infinity, cannot be published: {', '.join(found)}. Make "
+            "them missing, or write the columns as texts."
+        )
