@@ -159,8 +159,7 @@ def protect(
         raise ParameterError("associations must be a whole number: how many quasi-identifiers a rule may combine.")
     if isinstance(attacks, bool) or not isinstance(attacks, int) or attacks < 0:
         raise ParameterError("attacks must be a whole number: how many persons are attacked at the most.")
-    if not models:
-        raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
+    refuse_no_model(models)
     seed = checked_seed(seed)
     progress("reading", 0.0)
     table = Table.from_frame(frame, schema, line_of=line_of)
@@ -493,8 +492,23 @@ def verify(
         What the steward keeps of the values that are excluded for each person (steward/excluded.parquet), for models
         that reckon with an adversary's rules where quasi-identifiers are masked. Models bring the rules themselves.
     """
-    started = time.perf_counter()
     check_asked(schema, models)
+    refuse_no_model(models, otherwise="there is nothing to verify")
+    return recounted(frame, schema, models, mask=mask, tables=tables, linked=linked, excluded=excluded)
+
+
+def recounted(
+    frame: Any,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    mask: str | None = None,
+    tables: Mapping[str, Any] | None = None,
+    linked: Any = None,
+    excluded: Any = None,
+) -> Assessment:
+    """As `verify`, also for a part of what is published that no model is about: its risk and its problems."""
+    started = time.perf_counter()
     records, _ = to_polars(frame)
     sensitive_tables = {name: to_polars(table)[0] for name, table in (tables or {}).items()}
     meant = _mask_meant(mask, schema, tables, linked)
@@ -592,6 +606,12 @@ def check_asked(schema: object, models: object) -> None:
     for model in models:
         if not isinstance(model, Model) or isinstance(model, type):
             raise ParameterError(f"A list of models is expected, but it holds a {type(model).__name__}.")
+
+
+def refuse_no_model(models: Sequence[Model], *, otherwise: str = "nothing would be protected") -> None:
+    """Refuse to promise nothing."""
+    if not models:
+        raise ParameterError(f"No model was asked for, so {otherwise}. Ask for g-balance, for example.")
 
 
 def choose(method: str | Method, mask: str | Mask, options: Mapping[str, Any]) -> tuple[Method, Mask]:

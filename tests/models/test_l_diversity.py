@@ -78,6 +78,11 @@ def test_entropy_passes_where_all_values_are_equally_common() -> None:
     assert LDiversity(l=5, kind="entropy").holds(groups).tolist() == [True, False]
 
 
+@pytest.mark.parametrize("l", [3, 5, 6, 10])
+def test_an_entropy_that_is_met_exactly_is_shown_as_what_was_asked(l: int) -> None:  # noqa: E741
+    assert LDiversity(l=l, kind="entropy").reached(groups_of_values([[1] * l])).tolist() == [l]
+
+
 @pytest.mark.parametrize(
     ("counts", "c", "l", "holds"),
     [

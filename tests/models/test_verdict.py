@@ -35,6 +35,7 @@ def test_all_models_and_no_problem_make_it_hold() -> None:
     assert Verdict((good, good), 1).holds
     assert not Verdict((good, bad), 1).holds
     assert not Verdict((bad,), 1).holds
+    assert not Verdict((), 1).holds, "a promise about nothing is none"
     assert not Verdict((good,), 1, problems=("A column is there that should not be.",)).holds
     assert Verdict((good,), 1, notes=("Identities are visible.",)).holds
 

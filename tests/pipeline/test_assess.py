@@ -31,8 +31,9 @@ def test_models_are_answered_and_never_refused() -> None:
     assert answer.problems == ()  # that a person has records of several ages is no fault of a table
 
 
-def test_without_models_nothing_is_broken() -> None:
-    assert shoal.assess(clinics(), CLINICS).holds
+def test_without_models_nothing_is_promised_and_nothing_holds() -> None:
+    answer = shoal.assess(clinics(), CLINICS)
+    assert (bool(answer), answer.holds, answer.verdict.holds, answer.problems) == (False, False, False, ())
 
 
 def test_one_person_has_risk_one() -> None:

@@ -45,6 +45,14 @@ def test_a_problem_also_where_the_groups_are_safe() -> None:
     assert (bool(answer), answer.problems) == (False, (NO_ROLE,))
 
 
+def test_two_risks_side_by_side_say_which_adversary_each_means() -> None:
+    answer = shoal.verify(RAW, SCHEMA, SIZES, mask="permute").to_dict()
+    assert (answer["max_gidr"], answer["prosecutor_risk"]) == (0.25, 1.0)
+    told = " ".join(answer["verdict"]["notes"])  # type: ignore[index]
+    assert "(max_gidr, avg_gidr) and g-balance tell of an adversary who knows a person's group and nothing else" in told
+    assert "unique_persons) tell of one who knows the exact quasi-identifiers" in told
+
+
 @pytest.mark.parametrize("mask", ["anatomize", "permute"])
 def test_models_of_the_spread_never_hold_where_quasi_identifiers_single_out(mask: str) -> None:
     frame = RAW if mask == "permute" else RAW.select("age", "zip", "group")

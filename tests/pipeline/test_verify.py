@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import InputError, Nominal, Schema, SchemaError
+from shoal import InputError, Nominal, ParameterError, Schema, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.models.verdict import Answer
+from shoal.relating.star import Star, StarTable
+from shoal.relating.verify import verify_star
+from shoal.streaming.verify import verify_file
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 
 PUBLISHED = Schema(person="p", quasi=["age"], sensitive=["s"], dropped=["phone"])
@@ -134,6 +138,18 @@ def test_every_answer_that_has_holds_is_the_answer() -> None:
     good, bad = (shoal.verify(released(), PUBLISHED, [shoal.PersonKAnonymity(k=k)]) for k in (2, 3))
     assert (bool(good), bool(good.verdict), bool(good.verdict.models[0])) == (True, True, True)
     assert (bool(bad), bool(bad.verdict), bool(bad.verdict.models[0])) == (False, False, False)
+
+
+def test_a_promise_about_nothing_is_refused(tmp_path: Path) -> None:
+    released().write_csv(tmp_path / "release.csv")
+    star = Star({"people": StarTable(key="p")})
+    for asked in (
+        lambda: shoal.verify(released(), PUBLISHED, []),
+        lambda: verify_file(tmp_path / "release.csv", PUBLISHED, []),
+        lambda: verify_star({"people": released()}, star, PUBLISHED, []),
+    ):
+        with pytest.raises(ParameterError, match="No model was asked for, so there is nothing to verify"):
+            asked()
 
 
 class TestWhatIsNoRelease:

@@ -78,6 +78,8 @@ def test_the_first_page_says_the_verdict_and_the_figures(reported: Made, kind: s
         assert flat(share(numbers["linkage"]["rate"])) in front
     elif kind in ("anatomize", "permute", "rules"):
         assert "published as they are" in front
+        assert "expected to be found (to whoever knows the exact quasi-identifiers)" in made.report.text
+        assert "is one person’s (to whoever knows the group only)" in made.report.text
     else:
         assert flat(share(numbers["max_gidr"])) in front or numbers["max_gidr"] is None
     if kind == "budget":

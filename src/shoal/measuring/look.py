@@ -36,7 +36,10 @@ from shoal.table.times import times_of_day
 
 IDENTITIES_VISIBLE = (
     "Quasi-identifiers are published exactly: identities are visible, and k and person-k are only sizes of groups. "
-    "What is hidden is which sensitive value belongs to whom."
+    "What is hidden is which sensitive value belongs to whom. Record risk (max_gidr, avg_gidr) and g-balance tell of "
+    "an adversary who knows a person's group and nothing else; the risks of being found (prosecutor_risk, "
+    "journalist_risk, marketer_risk, unique_persons) tell of one who knows the exact quasi-identifiers, finds the row "
+    "by them, and learns of its sensitive values what the group tells (max_gsar)."
 )
 
 TAKEN_AS_PERMUTED = (

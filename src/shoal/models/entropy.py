@@ -19,10 +19,13 @@ def times_log2(counts: IntArray) -> FloatArray:
 def effective_number(total: IntArray, sum_of_c_log2_c: FloatArray, n_shares: IntArray) -> FloatArray:
     """Two to the entropy of counts that sum to `total`: between one and the number of shares.
 
-    The entropy of shares c / total is log2 total - (sum of c log2 c) / total.
+    The entropy of shares c / total is log2 total - (sum of c log2 c) / total. What differs from a whole number beyond
+    the twelfth digit is that number: rounding would show three equal shares as 2.9999999999999996.
     """
     entropy = np.log2(np.asarray(total, dtype=np.float64)) - sum_of_c_log2_c / total
-    return np.clip(np.exp2(entropy), 1, n_shares)
+    number = np.clip(np.exp2(entropy), 1, n_shares)
+    whole = np.rint(number)
+    return np.where(np.abs(number - whole) <= TWELVE_DIGITS * whole, whole, number)
 
 
 def at_least(reached: FloatArray, asked: float) -> BoolArray:

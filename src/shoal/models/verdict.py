@@ -78,7 +78,7 @@ class TableVerdict:
 
 @dataclass(frozen=True)
 class Verdict(Answer):
-    """Whether every model holds in every group."""
+    """Whether every model holds in every group; where none was asked, nothing was promised, and nothing holds."""
 
     models: tuple[ModelVerdict, ...]
     n_groups: int
@@ -91,8 +91,8 @@ class Verdict(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether every model holds and nothing else is wrong."""
-        return all(model.holds for model in self.models) and not self.problems
+        """Whether there are models, every one of them holds, and nothing else is wrong."""
+        return bool(self.models) and all(model.holds for model in self.models) and not self.problems
 
     def to_dict(self) -> dict[str, object]:
         """The verdict of the JSON contract."""

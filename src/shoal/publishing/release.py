@@ -60,7 +60,7 @@ class Assessment(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether every model holds."""
+        """Whether every model holds, and some was asked."""
         return self.verdict.holds
 
     @property

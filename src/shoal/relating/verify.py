@@ -17,7 +17,7 @@ from shoal.errors import InputError, SchemaError
 from shoal.measuring.risk import least_safe
 from shoal.models.contract import Model
 from shoal.models.verdict import ModelVerdict, TableVerdict, Verdict
-from shoal.pipeline import verify
+from shoal.pipeline import recounted, refuse_no_model
 from shoal.publishing.read import lies_in, read_as_published
 from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions
@@ -37,6 +37,7 @@ def verify_star(frames: Mapping[str, pl.DataFrame], star: Star, schema: Schema, 
     problem, whatever the models say.
     """
     started = time.perf_counter()
+    refuse_no_model(models, otherwise="there is nothing to verify")
     try:
         tables, notes = check_tables(star, frames)
     except SchemaError as misfit:
@@ -82,7 +83,7 @@ def _seen(
         time=schema.time if schema.time in columns else None,
     )
     asked = asked_of(view, columns, schema, models)
-    found = verify(frame, narrowed, asked)
+    found = recounted(frame, narrowed, asked)
     if view.table is None:
         return found, asked
     own = frame.group_by(narrowed.quasi_names).agg(persons=pl.col(str(schema.person)).n_unique())

@@ -29,6 +29,7 @@ from shoal.pipeline import (
     checked_seed,
     choose,
     nearly_identifies,
+    refuse_no_model,
     refuse_visible,
     why_not,
 )
@@ -174,8 +175,7 @@ def protect(
 
 def refuse_unoffered(method: Method, mask: Mask, schema: Schema, models: Sequence[Model]) -> None:
     """Refuse what Spark does not do, with the reason, before anything is run."""
-    if not models:
-        raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
+    refuse_no_model(models)
     if not schema.links_records:
         raise SchemaError(
             "person_ids = 'none' is not offered on Spark: which records belong to one person would have to be kept row "

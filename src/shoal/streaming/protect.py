@@ -30,6 +30,7 @@ from shoal.pipeline import (
     checked_seed,
     choose,
     nearly_identifies,
+    refuse_no_model,
     why_not,
 )
 from shoal.progress import Progress, silent
@@ -150,8 +151,7 @@ def protect_file(
     path = Path(path)
     chosen_method, chosen_mask = choose(method, mask, options)
     check_asked(schema, models)
-    if not models:
-        raise ParameterError("No model was asked for, so nothing would be protected. Ask for g-balance, for example.")
+    refuse_no_model(models)
     refuse_unreadable(models)
     read_as = FORMAT_OF_ENDING.get(path.suffix.lower(), "parquet")
     format = format or str(read_as)

@@ -18,6 +18,7 @@ from shoal.measuring.look import problems_of_columns
 from shoal.measuring.risk import NEEDS, Risk, risk_of_counts
 from shoal.models.contract import Model
 from shoal.models.verdict import PUBLISHED_TABLE, Verdict, judge
+from shoal.pipeline import refuse_no_model
 from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions
 from shoal.reading.csv import read_csv_blocks
@@ -51,6 +52,7 @@ def verify_file(
         Where a model, or a table that publishes attributes apart, needs the file in memory: `shoal.verify`.
     """
     started = time.perf_counter()
+    refuse_no_model(models, otherwise="there is nothing to verify")
     refuse_models(models)
     if not mask_called(mask).links_values:
         raise SchemaError(f"The mask {mask} publishes attributes apart, which is counted in memory: use shoal.verify.")

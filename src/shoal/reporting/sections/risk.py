@@ -31,6 +31,13 @@ MEASURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("unique_persons", "Persons alone in some group", count),
 )
 
+BY_GROUP, BY_QUASI = "to whoever knows the group only", "to whoever knows the exact quasi-identifiers"
+TOLD_APART = {
+    **dict.fromkeys(("max_gidr", "avg_gidr", "g_balance"), BY_GROUP),
+    **dict.fromkeys(("prosecutor_risk", "journalist_risk", "marketer_risk", "unique_persons"), BY_QUASI),
+}
+"""Which adversary a measure tells of, where quasi-identifiers are published exactly, so that these are two."""
+
 
 def risk(numbers: Numbers) -> Content:
     """Measures and distributions of risk, before and after."""
@@ -56,8 +63,10 @@ def risk(numbers: Numbers) -> Content:
 def _measures(numbers: Numbers) -> Markup:
     before = numbers.get("before")
     rows: list[Sequence[Content]] = []
+    adversary = TOLD_APART if words.shows_identities(numbers) else {}
     for key, label, form in MEASURES:
         after = numbers.get(key)
+        label = f"{label} ({adversary[key]})" if key in adversary else label
         if isinstance(after, Mapping):
             for name, value in after.items():
                 old = (before or {}).get(key, {}).get(name)
