@@ -29,7 +29,7 @@ def test_assess_tells_the_risk_of_the_table(shoal: Shoal) -> None:
     assert (answer["records"], answer["persons"]) == (19, 8)
     assert answer["max_gidr"] == 1
     assert answer["max_gsar"] == {"disease": 1.0}
-    assert answer["verdict"] == {**answer["verdict"], "holds": True, "models": []}
+    assert answer["verdict"] == {**answer["verdict"], "holds": False, "models": []}
 
 
 def test_assess_answers_where_a_model_is_not_met(shoal: Shoal) -> None:
