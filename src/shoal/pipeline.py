@@ -55,6 +55,7 @@ from shoal.table.hierarchy import Hierarchy
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
 from shoal.table.shared_dates import notes_on_shared, refuse_shared
+from shoal.table.spelling import spelled
 from shoal.table.table import Table, refuse_missing_persons, refuse_unpublishable
 
 NEARLY_IDENTIFIES = 0.5
@@ -440,7 +441,8 @@ def _as_in_original(published: pl.DataFrame, original: Table | None) -> pl.DataF
     known = [name for name in original.sensitive if name in published.columns]
     read = published.with_columns(in_type_of(published[name], original.frame[name].dtype) for name in known)
     for name in known:
-        shown, own = (as_texts(frame[name]).drop_nulls().unique() for frame in (read, original.frame))
+        form = original.sensitive[name].spelling
+        shown, own = (spelled(as_texts(frame[name]).unique(), form).drop_nulls() for frame in (read, original.frame))
         if len(shown) and len(own) and not shown.is_in(own.implode()).any():
             warnings.warn(
                 f"No value of '{name}' in the release is one of the original's, so that attacks on it find nothing. "

@@ -23,9 +23,9 @@ from shoal.publishing.manifest import sha256_of_file
 from shoal.publishing.release import Assessment
 from shoal.reading import Reading, put_under_one_another
 from shoal.table.columns import LineOf
-from shoal.table.identifiers import identifiers_of
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
+from shoal.table.spelling import spelled
 from shoal.table.table import Table
 
 HOLD_BACK = "Allow to leave out persons of these groups with --max-suppressed, or make a new release of all records."
@@ -257,39 +257,37 @@ def _refuse_unknown_persons(stored: Stored, schema: Schema, all_new: bool) -> No
         )
 
 
-def _ids_as_given(table: Table, schema: Schema) -> pl.Series:
-    """The id of each person of the table."""
+def _ids(table: Table, schema: Schema) -> pl.DataFrame:
+    """`person`, `code`: the different ids of the table as texts, and whose they are."""
     assert schema.person is not None
-    ids = table.frame[schema.person].to_frame("person")
-    return ids.with_columns(code=pl.Series(table.person_of_record)).unique("code").sort("code")["person"]
-
-
-def _ids(table: Table, schema: Schema) -> pl.Series:
-    """The id of each person of the table, as text."""
-    return _ids_as_given(table, schema).cast(pl.String)
+    ids = pl.DataFrame({"person": table.frame[schema.person], "code": pl.Series(table.person_of_record)}).unique()
+    return ids.with_columns(spelled(ids["person"], "exact")).sort("code", "person")
 
 
 def _known_names(stored: Stored, table: Table, schema: Schema) -> pl.Series | None:
     """The pseudonym of each person whom the person map knows, missing of others; None where there is no map.
 
-    Persons are known by the text of their id and, where that is nobody's, by what it stands for: 7 is 7.0 in files of
-    floats. Who would be known but for leading zeros is refused: they may be counted twice.
+    Persons are known by their id in its spelling: 7 is 7.0 in files of floats. Who would be known but for leading zeros
+    is refused: they may be counted twice.
     """
     if schema.person is None or stored.pseudonyms is None:
         return None
-    persons = stored.pseudonyms.select(
-        "pseudonym", exact="person", plain=identifiers_of(stored.pseudonyms["person"]),
-    ).with_columns(bare=_without_zeros("plain"))  # fmt: skip
-    ids = pl.DataFrame({"exact": _ids(table, schema)})
-    ids = ids.with_columns(plain=identifiers_of(_ids_as_given(table, schema))).with_columns(
-        bare=_without_zeros("plain")
+    form = schema.spelling_of(schema.person)
+    persons = stored.pseudonyms.select("pseudonym", form=spelled(stored.pseudonyms["person"], form)).unique()
+    several = len(persons) - persons["form"].n_unique()
+    if several:
+        raise SchemaError(
+            f"{several:,} persons of the release are named as another one but for the spelling of their ids, and have "
+            "pseudonyms of their own. Make a new release of all records, in which they are one, or say in the policy "
+            f"that the spelling of '{schema.person}' is 'exact'. Nothing was written."
+        )
+    ids = _ids(table, schema).unique("code", maintain_order=True)
+    ids = ids.select(form=spelled(ids["person"], form))
+    persons, ids = (each.with_columns(bare=_without_zeros("form")) for each in (persons, ids))
+    known, bare = (
+        ids.join(persons.unique(key).select(key, "pseudonym"), on=key, how="left", maintain_order="left")["pseudonym"]
+        for key in ("form", "bare")
     )
-    found = []
-    for key in ("exact", "plain", "bare"):
-        names = persons.unique(key).select(key, "pseudonym")
-        found.append(ids.join(names, on=key, how="left", maintain_order="left")["pseudonym"])
-    exact, plain, bare = found
-    known = exact.fill_null(plain)
     doubtful = int((known.is_null() & bare.is_not_null()).sum())
     if doubtful:
         raise SchemaError(
@@ -363,12 +361,13 @@ def _named(
             : table.n_persons
         ]
         taken.update(fresh)
-    ids = _ids(table, schema).to_frame().with_columns(fresh=pl.Series(fresh[: table.n_persons]))
+    new_names = pl.Series("pseudonym", fresh[: table.n_persons])
     if stored.pseudonyms is None or own_names is None:
-        return ids["fresh"], None
-    both = ids.select("person", pseudonym=own_names.fill_null(ids["fresh"]))
-    everybody = pl.concat([stored.pseudonyms.select("person", "pseudonym"), both.filter(own_names.is_null())])
-    return both["pseudonym"], everybody
+        return new_names, None
+    names = own_names.fill_null(new_names).alias("pseudonym")
+    ids, known = _ids(table, schema), stored.pseudonyms.select("person", "pseudonym")
+    both = ids.select("person", names.gather(ids["code"])).join(known, on="person", how="anti", maintain_order="left")
+    return names, pl.concat([known, both])
 
 
 def _masked(

@@ -18,6 +18,7 @@ from shoal.publishing.pages import PAGES
 from shoal.publishing.read import read_as_published
 from shoal.publishing.tables import FORMATS
 from shoal.reading import CsvOptions, Reading
+from shoal.table.spelling import spelled
 
 SCHEME = "steward/scheme.parquet"
 GROUPS = "steward/groups.parquet"
@@ -88,7 +89,9 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
             f"'{GROUPS}' does not have a group for each of the {published.frame.height:,} published records."
         )
     persons = folder / PERSONS
-    pseudonyms = pl.read_parquet(persons).with_columns(pl.col("person").cast(pl.String)) if persons.is_file() else None
+    pseudonyms = pl.read_parquet(persons) if persons.is_file() else None
+    if pseudonyms is not None:
+        pseudonyms = pseudonyms.with_columns(spelled(pseudonyms["person"], "exact"))
     codebook = json.loads((folder / "codebook.json").read_text(encoding="utf-8"))
     return Stored(
         folder, policy, published, format, groups, pl.read_parquet(folder / SCHEME), pseudonyms, codebook,

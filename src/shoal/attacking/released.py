@@ -12,8 +12,9 @@ import polars as pl
 from shoal.attacking.result import DoesNotApply
 from shoal.models.exact import IntArray
 from shoal.table.apart import COUNT, GROUP, PERSONS, RECORDS
-from shoal.table.columns import code_values
+from shoal.table.columns import CategoryColumn, category_column, code_values, persons_of
 from shoal.table.observe import number_equal
+from shoal.table.spelling import spelled
 from shoal.table.times import in_zone, written_times
 
 if TYPE_CHECKING:
@@ -30,21 +31,29 @@ class GroupValues:
         A line for each group and value: `group`, `value` (a code), `persons`, `records`.
     categories
         The values that the codes stand for, as texts; the code behind the last is missing.
+    spelling
+        What does not tell values apart.
     """
 
     counts: pl.DataFrame
     categories: pl.Series
+    spelling: str
 
     @property
     def n_codes(self) -> int:
         """How many codes there are, missing included."""
         return len(self.categories) + 1
 
+    @cached_property
+    def texts(self) -> pl.Series:
+        """The texts by which values are known again, whichever table they come from."""
+        return spelled(self.categories, self.spelling)
+
     def codes_of(self, values: pl.Series) -> IntArray:
         """The codes of values from elsewhere; those that the release does not show get the code n_codes."""
-        texts = as_texts(values)
+        texts = spelled(as_texts(values), self.spelling)
         codes = texts.replace_strict(
-            self.categories, pl.Series(np.arange(len(self.categories))), default=self.n_codes, return_dtype=pl.Int64
+            self.texts, pl.Series(np.arange(len(self.categories))), default=self.n_codes, return_dtype=pl.Int64
         )
         return np.where(texts.is_null().to_numpy(), len(self.categories), codes.fill_null(self.n_codes).to_numpy())
 
@@ -76,8 +85,8 @@ class Released:
         place, n_places = number_equal([*shown, frame[GROUP]] if setting.is_apart else shown)
         person, n_persons = np.arange(len(frame)), len(frame)
         if setting.shows_persons and schema.person is not None:
-            codes, distinct = code_values(frame[schema.person])
-            person, n_persons = codes.astype(np.int64), len(distinct)
+            codes, n_persons = persons_of(frame, schema)
+            person = codes.astype(np.int64)
         group_of_place, n_groups = np.arange(n_places), n_places
         if setting.is_apart:
             codes, distinct = code_values(frame[GROUP].cast(pl.String))
@@ -144,34 +153,38 @@ class Released:
             return self._values_of_table(name)
         if name not in frame.columns:
             raise DoesNotApply(f"The published table lacks the sensitive attribute '{name}'.")
-        codes, distinct = code_values(frame[name])
+        column = self._coded(name, frame)
         rows = pl.DataFrame(
             {
                 "group": self.group_of_place[self.place_of_row],
-                "value": codes.astype(np.int64),
+                "value": column.codes.astype(np.int64),
                 "published": self.person_of_row,
             }
         )
         counts = rows.group_by("group", "value").agg(
             pl.col("published").n_unique().cast(pl.Int64).alias("persons"), pl.len().cast(pl.Int64).alias("records")
         )
-        return GroupValues(counts, as_texts(distinct))
+        return GroupValues(counts, as_texts(column.categories), column.spelling)
+
+    def _coded(self, name: str, frame: pl.DataFrame) -> CategoryColumn:
+        return category_column(frame[name], spelling=self.setting.schema.spelling_of(name))
 
     def _values_of_table(self, name: str) -> GroupValues:
         table = self.setting.tables[name]
-        codes, distinct = code_values(table[name])
+        column = self._coded(name, table)
         _, groups = code_values(self.setting.frame[GROUP].cast(pl.String))
         number = pl.DataFrame({GROUP: groups, "number": np.arange(len(groups))})
         persons, records = (COUNT, COUNT) if COUNT in table.columns else (PERSONS, RECORDS)
         counts = (
-            table.with_columns(pl.col(GROUP).cast(pl.String), value=pl.Series(codes.astype(np.int64)))
+            table.with_columns(pl.col(GROUP).cast(pl.String), value=pl.Series(column.codes.astype(np.int64)))
             .join(number, on=GROUP)
-            .select(
-                pl.col("number").alias("group"), "value", pl.col(persons).cast(pl.Int64).alias("persons"),
-                pl.col(records).cast(pl.Int64).alias("records"),
+            .group_by(pl.col("number").alias("group"), "value")
+            .agg(
+                pl.col(persons).cast(pl.Int64).sum().alias("persons"),
+                pl.col(records).cast(pl.Int64).sum().alias("records"),
             )
-        )  # fmt: skip
-        return GroupValues(counts, as_texts(distinct))
+        )
+        return GroupValues(counts, as_texts(column.categories), column.spelling)
 
 
 def as_texts(values: pl.Series) -> pl.Series:

@@ -76,7 +76,7 @@ class _Fits:
         values = self.setting.released.values[name]
         groups = targets.join(self.pairs.rename({"person": "target"}), on="target")
         counts = groups.join(values.counts, on="group").group_by("target", "value").agg(pl.col("persons").sum())
-        texts = pl.concat([values.categories.cast(pl.String), pl.Series([None], dtype=pl.String)])
+        texts = pl.concat([values.texts, pl.Series([None], dtype=pl.String)])
         named = pl.DataFrame({"text": texts, "value": np.arange(len(texts))})
         return counts.with_columns(pl.col("value").cast(pl.Int64)).join(named, on="value").select(
             "target", "text", weight=pl.col("persons").cast(pl.Float64)

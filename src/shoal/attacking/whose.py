@@ -9,6 +9,7 @@ from shoal.attacking.released import as_texts
 from shoal.errors import SchemaError
 from shoal.models.exact import IntArray
 from shoal.table.schema import Schema
+from shoal.table.spelling import spelled
 from shoal.table.table import Table
 
 
@@ -17,8 +18,8 @@ def whose_by_map(frame: pl.DataFrame, schema: Schema, original: Table, person_ma
     absent = [name for name in ("person", "pseudonym") if name not in person_map.columns]
     if absent or schema.person is None or schema.person not in frame.columns:
         raise SchemaError("The person map must have the columns person and pseudonym, and the release pseudonyms.")
-    return _codes(frame, schema, original, person_map.select(name=as_texts(person_map["pseudonym"]),
-                                                             person=as_texts(person_map["person"])))  # fmt: skip
+    persons = spelled(person_map["person"], schema.spelling_of(schema.person))
+    return _codes(frame, schema, original, pl.DataFrame({"name": as_texts(person_map["pseudonym"]), "person": persons}))
 
 
 def whose_by_ids(frame: pl.DataFrame, schema: Schema, original: Table) -> IntArray:
@@ -26,7 +27,8 @@ def whose_by_ids(frame: pl.DataFrame, schema: Schema, original: Table) -> IntArr
     if schema.person is None or schema.person not in frame.columns:
         raise SchemaError("The release has no person column, so ids do not tell whose a record is.")
     ids = as_texts(frame[schema.person]).unique()
-    return _codes(frame, schema, original, pl.DataFrame({"name": ids, "person": ids}))
+    persons = spelled(ids, schema.spelling_of(schema.person))
+    return _codes(frame, schema, original, pl.DataFrame({"name": ids, "person": persons}))
 
 
 def whose_by_order(frame: pl.DataFrame, original: Table) -> IntArray:
@@ -41,11 +43,10 @@ def whose_by_order(frame: pl.DataFrame, original: Table) -> IntArray:
 
 def _codes(frame: pl.DataFrame, schema: Schema, original: Table, person_of_name: pl.DataFrame) -> IntArray:
     assert schema.person is not None
-    persons = pl.DataFrame(
-        {"person": as_texts(original.frame[schema.person]), "code": original.person_of_record.astype(np.int64)}
-    ).unique()
+    ids = spelled(original.frame[schema.person], schema.spelling_of(schema.person))
+    persons = pl.DataFrame({"person": ids, "code": original.person_of_record.astype(np.int64)}).unique()
     named = pl.DataFrame({"name": as_texts(frame[schema.person])})
-    found = named.join(person_of_name, on="name", how="left", maintain_order="left").join(
+    found = named.join(person_of_name.unique(), on="name", how="left", maintain_order="left").join(
         persons, on="person", how="left", maintain_order="left"
     )
     unknown = found["code"].null_count()

@@ -135,12 +135,21 @@ def _lay_values(document: dict[str, Any], table: str, values: Mapping[str, Any])
 def _lay_columns(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     lists = {key: list(flags[flag]) for flag, key in COLUMN_FLAGS.items() if flags.get(flag)}
     single = {key: flags.get(key) for key in SINGLE_FLAGS}
-    _lay_values(document, "columns", {**single, **lists})
+    _lay_values(document, "columns", {**single, **lists, "spelling": _spelling(document, flags)})
     for text in flags.get("hierarchy") or ():
         column, is_given, file = text.partition("=")
         if not is_given or not column or not file:
             raise click.UsageError("--hierarchy takes a column and a file: --hierarchy zip=zip.csv")
         _lay_hierarchy(document, column, _seen_from(folder, file))
+
+
+def _spelling(document: dict[str, Any], flags: Flags) -> dict[str, str] | None:
+    """The spelling of columns by flag, over what the document says."""
+    given = [text.rpartition("=") for text in flags.get("spelling") or ()]
+    if not all(column and form for column, _, form in given):
+        raise click.UsageError("--spelling takes a column and a form: --spelling disease=exact")
+    known = document.get("columns", {}).get("spelling", {})
+    return {**known, **{column: form for column, _, form in given}} if given else None
 
 
 def _lay_hierarchy(document: dict[str, Any], column: str, file: str) -> None:

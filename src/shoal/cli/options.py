@@ -80,6 +80,9 @@ columns = _together(
                  "times in UTC or with an offset."),
     click.option("--missing", type=click.Choice(["value", "refuse", "drop"]), help="A missing quasi-identifier is a "
                  "value of its own (default), an error, or a reason to leave the record out."),
+    click.option("--spelling", multiple=True, callback=_names, metavar="C=FORM", help="What tells texts of the person "
+                 "column or of a sensitive one apart: exact, plain (default of persons: Unicode forms, invisible "
+                 "characters and white space do not), folded (default of sensitive values: case does not either)."),
     click.option("--hierarchy", multiple=True, metavar="C=FILE", help="The value hierarchy of a quasi-identifier, in "
                  "ARX's CSV format."),
 )  # fmt: skip

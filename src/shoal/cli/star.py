@@ -71,7 +71,8 @@ def protect_tables(
     for reading in readings.values():
         say.say_notes(reading.notes)
     frames = {name: reading.frame for name, reading in readings.items()}
-    joined = join_all(star, check_tables(star, frames)[0], policy.schema_of_release())
+    plain = policy.schema_of_release()
+    joined = join_all(star, check_tables(star, frames, plain)[0], plain)
     with say.progress_bar() as progress, say.warnings_as_notes() as told:
         release = protect_star(
             frames,

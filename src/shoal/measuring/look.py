@@ -29,7 +29,7 @@ from shoal.table.apart import (
     only_by,
     with_background_shown,
 )
-from shoal.table.columns import code_values
+from shoal.table.columns import code_values, persons_of
 from shoal.table.observe import Observation, number_alike, number_equal
 from shoal.table.schema import Schema
 from shoal.table.times import times_of_day
@@ -297,7 +297,7 @@ def _look_at_perturbed(
     if absent:
         raise SchemaError(f"What the steward keeps of the release lacks the columns: {', '.join(absent)}.")
     seen = only_by(rules_known(models), observe_linked(linked, schema, is_linked=True))
-    n_persons = len(frame) if schema.person is None else frame[schema.person].n_unique()
+    _, n_persons = persons_of(frame, schema)
     if len(linked) != len(frame) or seen.n_persons != n_persons:
         problems.append("What the steward keeps of the release has other records or persons than were published.")
     problems += [
@@ -392,7 +392,7 @@ def _several_records(frame: pl.DataFrame, schema: Schema) -> list[str]:
     """What tells that a permuted table has not one record a person."""
     if schema.person is not None and schema.person not in frame.columns:
         return ["A permuted table has one record a person, but ids of persons, which would show it, are not published."]
-    if schema.person is None or frame[schema.person].n_unique() == len(frame):
+    if persons_of(frame, schema)[1] == len(frame):
         return []
     return [f"A permuted table has one record a person, but '{schema.person}' names persons more than once."]
 

@@ -18,6 +18,7 @@ from shoal.mining.nodes import read_values, texts_of_values
 from shoal.mining.rules import Item, Rule, Rules, persons_satisfying
 from shoal.mining.trees import checked_margin
 from shoal.table.schema import Schema
+from shoal.table.spelling import spelled_texts
 from shoal.table.table import Table
 
 
@@ -167,7 +168,8 @@ def _having(table: Table, never: Item) -> Any:
     texts = texts_of_values(
         pl.concat([column.categories, pl.Series([None] * column.has_missing, dtype=column.categories.dtype)])
     )
-    is_it = np.array([text == never.node for text in texts], dtype=np.bool_)
+    named, *shown = spelled_texts([never.node, *texts], column.spelling)
+    is_it = np.array([text == named for text in shown], dtype=np.bool_)
     having = np.zeros(table.n_persons, dtype=np.bool_)
     having[table.person_of_record[is_it[column.codes]]] = True
     return having

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
 from shoal.mining.nodes import MISSING, plain_number, read_values, texts_of_values
-from shoal.table.columns import Codes, code_values
+from shoal.table.columns import Codes, persons_of
 from shoal.table.schema import Schema
+from shoal.table.spelling import spelled_texts
 
 Source = Literal["mined", "stated"]
 SOURCES = ("mined", "stated")
@@ -211,14 +212,15 @@ class Rules(Sequence[Rule]):
             raise SchemaError(
                 f"Rules are about sensitive attributes, and '{column}' is none.{did_you_mean(column, schema.sensitive)}"
             )
-        texts = np.array(texts_of_values(values), dtype=object)
+        form = schema.spelling_of(column)
+        texts = np.array(spelled_texts(texts_of_values(values), form), dtype=object)
         rules = self.about(column)
         if not len(rules):
             return Allowed(np.zeros(n_persons, np.int32), np.ones((1, len(texts)), np.bool_))
         items = sorted({item for rule in rules for item in rule.when})
         signature = _items_of_persons(items, frame, schema, person_of_record, n_persons)
         kind_of_person, kinds = _number_rows(signature)
-        forbidden = _forbidden(rules, {item: place for place, item in enumerate(items)}, kinds, texts)
+        forbidden = _forbidden(rules, {item: place for place, item in enumerate(items)}, kinds, texts, form)
         allowed, type_of_kind = np.unique(~forbidden, axis=0, return_inverse=True)
         return Allowed(type_of_kind.reshape(-1).astype(np.int32)[kind_of_person], allowed)
 
@@ -233,10 +235,8 @@ def persons_satisfying(rule: Rule, frame: pl.DataFrame, schema: Schema) -> NDArr
 
 
 def _persons(frame: pl.DataFrame, schema: Schema) -> tuple[Codes, int]:
-    if schema.person is None or schema.person not in frame.columns:
-        return np.arange(len(frame), dtype=np.int32), len(frame)
-    codes, distinct = code_values(frame[schema.person])
-    return codes, int(codes.max(initial=len(distinct) - 1)) + 1
+    codes, n_persons = persons_of(frame, schema)
+    return codes, int(codes.max(initial=n_persons - 1)) + 1
 
 
 def _items_of_persons(
@@ -289,16 +289,17 @@ def _number_rows(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def _forbidden(
-    rules: Iterable[Rule], place_of_item: Mapping[Item, int], kinds: NDArray[np.uint64], texts: NDArray[Any]
+    rules: Rules, place_of_item: Mapping[Item, int], kinds: NDArray[np.uint64], texts: NDArray[Any], form: str
 ) -> NDArray[np.bool_]:
-    """For each kind of person, told by the items they satisfy, the values that some rule forbids."""
+    """For each kind of person, told by the items they satisfy, the values that some rule forbids, by their spelling."""
     forbidden = np.zeros((len(texts), len(kinds)), dtype=np.bool_)
     values_of_text = {text: np.flatnonzero(texts == text) for text in dict.fromkeys(texts)}
-    for rule in rules:
+    nodes = spelled_texts([rule.never.node for rule in rules], form)
+    for rule, node in zip(rules, nodes, strict=True):
         satisfied = np.ones(len(kinds), dtype=np.bool_)
         for item in rule.when:
             word, bit = divmod(place_of_item[item], BITS)
             satisfied &= (kinds[:, word] >> np.uint64(bit)) & np.uint64(1) == 1
-        for value in values_of_text.get(rule.never.node, ()):
+        for value in values_of_text.get(node, ()):
             forbidden[value] |= satisfied
     return forbidden.T

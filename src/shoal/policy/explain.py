@@ -190,7 +190,14 @@ def _about_columns(policy: Policy) -> list[str]:
         "refuse": "A table in which a quasi-identifier is missing is refused.",
         "drop": "Records in which a quasi-identifier is missing are left out and counted.",
     }
-    return [*told, missing[columns.missing]]
+    return [*told, missing[columns.missing], *(_SPELLING[form].format(name) for name, form in columns.spelling.items())]
+
+
+_SPELLING = {
+    "exact": "Texts in '{}' that differ in any way are different.",
+    "plain": "Texts in '{}' that differ by Unicode form, invisible characters or white space are one.",
+    "folded": "Texts in '{}' that differ by case, Unicode form, invisible characters or white space are one.",
+}
 
 
 def _about_persons(policy: Policy) -> str:

@@ -187,13 +187,16 @@ class ColumnChoices(Choices):
     zone: str | None = None
     missing: Literal["value", "refuse", "drop"] = "value"
     person_ids: Literal["pseudonyms", "none"] = "pseudonyms"
+    spelling: dict[str, Literal["exact", "plain", "folded"]] = {}
 
     @model_validator(mode="after")
     def _is_a_schema(self) -> ColumnChoices:
         try:
-            self.schema_with(lambda _: None)
+            misspelled = self.schema_with(lambda _: None).misspelled()
         except SchemaError as error:
             raise ValueError(str(error)) from None
+        if misspelled:
+            raise ValueError("\n".join(misspelled))
         return self
 
     def schema_with(self, hierarchy_of: Callable[[QuasiChoices], Hierarchy | None]) -> Schema:
@@ -211,6 +214,7 @@ class ColumnChoices(Choices):
             zone=self.zone,
             missing=self.missing,
             person_ids=self.person_ids,
+            spelling=self.spelling,
         )
 
 
@@ -406,6 +410,7 @@ class Policy:
             zone=schema.zone,
             missing=schema.missing,  # type: ignore[arg-type]
             person_ids=schema.person_ids,  # type: ignore[arg-type]
+            spelling=dict(schema.spelling),  # type: ignore[arg-type]
         )
         return cls(
             columns=columns,

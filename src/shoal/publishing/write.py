@@ -320,10 +320,8 @@ def _write_person_map(release: Release, path: Path) -> None:
     table, names, person = release.table, release.published.pseudonym_of_person, release.schema.person
     assert names is not None
     assert person is not None
-    original = (
-        table.frame[person].to_frame("person").with_columns(code=pl.Series(table.person_of_record)).unique("code")
-    )
-    original.sort("code").select("person", pseudonym=names).write_parquet(path)
+    original = table.frame.select(person=person, code=pl.Series(table.person_of_record)).unique().sort("code", "person")
+    original.select("person", pseudonym=names.gather(original["code"])).write_parquet(path)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

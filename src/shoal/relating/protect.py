@@ -20,6 +20,7 @@ from shoal.relating.verify import verify_star, why_not
 from shoal.relating.views import related_rows
 from shoal.table.frames import to_polars
 from shoal.table.schema import Schema
+from shoal.table.spelling import told_of_persons
 
 LABELS = tuple(cls.name for cls in (Ranges, Mean, Suppress))
 
@@ -34,6 +35,8 @@ class StarRelease:
     release: Release = field(repr=False)
     """The release of the tables joined, with its numbers; its own table is not published."""
     assessment: Assessment
+    ids: pl.DataFrame = field(repr=False)
+    """The ids of persons as they are written in all tables, and the form by which they are told apart."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -46,8 +49,12 @@ class StarRelease:
         """Which pseudonym is whom; stays with the steward."""
         table, names = self.release.table, self.release.published.pseudonym_of_person
         assert names is not None
-        ids = table.frame.select(person=self.star.person).with_columns(code=pl.Series(table.person_of_record))
-        return ids.unique("code").sort("code").select("person", pseudonym=names)
+        named = table.frame.select(form=self.star.person, pseudonym=names.gather(table.person_of_record)).unique()
+        return (
+            named.join(self.ids, on="form")
+            .sort("form", "written")
+            .select(pl.col("written").alias("person"), "pseudonym")
+        )
 
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract; `tables` counts the published rows of each."""
@@ -96,7 +103,11 @@ def protect_star(
     """
     started = time.perf_counter()
     _refuse(star, frames, schema, models, mask)
-    tables, notes = check_tables(star, {name: to_polars(frame)[0] for name, frame in frames.items()})
+    given = {name: to_polars(frame)[0] for name, frame in frames.items()}
+    tables, notes = check_tables(star, given, schema)
+    form = schema.spelling_of(star.person)
+    ids = star.ids_of_persons(given, form)
+    notes += told_of_persons(star.person, form, len(ids), ids["form"].n_unique(), None)
     joined = join_all(star, tables, schema)
     hidden = [column for column in joined.columns if column.startswith(ROW)]
     inner = replace(schema, dropped=(*schema.dropped, *hidden))
@@ -112,7 +123,7 @@ def protect_star(
     left_out = {name: tables[name].height - frame.height for name, frame in published.items()}
     notes += [f"{n:,} rows of '{name}' were left out with their persons." for name, n in left_out.items() if n]
     release = replace(release, seconds=time.perf_counter() - started)
-    return StarRelease(star, schema, published, release, assessment, (*notes, *release.notes))
+    return StarRelease(star, schema, published, release, assessment, ids, (*notes, *release.notes))
 
 
 def _refuse(star: Star, frames: Mapping[str, Any], schema: Schema, models: Sequence[Model], mask: str) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from shoal.errors import InputError, SchemaError
-from shoal.table.identifiers import identifiers_of
 from shoal.table.schema import Schema
+from shoal.table.spelling import spelled
 
 ROW = "\0row of "
 """The beginning of the names of columns that say which row of a table a joined record is from; no file can hold it."""
@@ -88,6 +88,19 @@ class Star:
         """The column that names a person."""
         return str(self.tables[self.root].key)
 
+    def columns_of_persons(self, name: str) -> list[str]:
+        """The columns of a table that name persons: the key of theirs, and links to it."""
+        if name == self.root:
+            return [self.person]
+        return [column for column, target in self.tables[name].links.items() if target == self.root]
+
+    def ids_of_persons(self, frames: Mapping[str, pl.DataFrame], form: str) -> pl.DataFrame:
+        """`written`, `form`: the different ids of persons in all tables, and the form by which they are told apart."""
+        columns = [frames[name][column] for name in self.tables for column in self.columns_of_persons(name)]
+        written = pl.concat([spelled(column.drop_nulls().unique(), "exact").alias("written") for column in columns])
+        written = written.unique().sort()
+        return pl.DataFrame([written, spelled(written, form).alias("form")])
+
     def children(self, name: str) -> list[str]:
         """The tables that hang on a table."""
         return [child for child, table in self.tables.items() if table.parent == name]
@@ -122,8 +135,12 @@ class Star:
         return names
 
 
-def check_tables(star: Star, frames: Mapping[str, pl.DataFrame]) -> tuple[dict[str, pl.DataFrame], list[str]]:
+def check_tables(
+    star: Star, frames: Mapping[str, pl.DataFrame], schema: Schema
+) -> tuple[dict[str, pl.DataFrame], list[str]]:
     """The tables with keys as texts and without rows that belong to nobody, and what was left out.
+
+    Ids of persons are written in the form by which the schema tells them apart, in all tables.
 
     Raises
     ------
@@ -134,16 +151,23 @@ def check_tables(star: Star, frames: Mapping[str, pl.DataFrame]) -> tuple[dict[s
               for column in sorted(table.key_columns) if column not in frames[name].columns]  # fmt: skip
     if absent:
         raise SchemaError("\n".join(absent))
+    form = schema.spelling_of(star.person)
     checked: dict[str, pl.DataFrame] = {}
     notes: list[str] = []
     for name in _downwards(star):
         table = star.tables[name]
         keys = sorted(table.key_columns)
-        frame = frames[name].with_columns(_as_texts(frames[name][key]) for key in keys)
+        of_persons = star.columns_of_persons(name)
+        frame = frames[name].with_columns(
+            spelled(frames[name][key], form if key in of_persons else "exact") for key in keys
+        )
         if table.key is not None and (frame[table.key].null_count() or frame[table.key].n_unique() < frame.height):
+            n_again = frames[name][table.key].n_unique() - frame[table.key].n_unique()
+            otherwise = f", {n_again:,} of them in another spelling" if n_again else ""
             raise SchemaError(
                 f"The key '{table.key}' of '{name}' must name each row, but it is missing in "
-                f"{frame[table.key].null_count():,} and {frame.height - frame[table.key].n_unique():,} rows repeat one."
+                f"{frame[table.key].null_count():,} and {frame.height - frame[table.key].n_unique():,} rows repeat "
+                f"one{otherwise}."
             )
         if table.parent is not None and table.parent_key is not None:
             parent = checked[table.parent]
@@ -161,11 +185,6 @@ def check_tables(star: Star, frames: Mapping[str, pl.DataFrame]) -> tuple[dict[s
         raise InputError(f"The table of persons, '{star.root}', has no records.")
     _refuse_two_persons(star, checked)
     return checked, notes
-
-
-def _as_texts(keys: pl.Series) -> pl.Series:
-    """Keys as texts; whole floats, which files make of whole numbers where some are missing, as whole numbers."""
-    return identifiers_of(keys) if keys.dtype.is_float() else keys.cast(pl.String)
 
 
 def _downwards(star: Star) -> list[str]:

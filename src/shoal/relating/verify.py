@@ -39,7 +39,7 @@ def verify_star(frames: Mapping[str, pl.DataFrame], star: Star, schema: Schema, 
     started = time.perf_counter()
     refuse_no_model(models, otherwise="there is nothing to verify")
     try:
-        tables, notes = check_tables(star, frames)
+        tables, notes = check_tables(star, frames, schema)
     except SchemaError as misfit:
         raise SchemaError(f"The published tables do not fit together: {misfit}") from None
     problems = [note.replace(" and were left out", "") for note in notes]

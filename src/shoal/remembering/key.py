@@ -12,10 +12,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import polars as pl
-
 from shoal.errors import InputError, OutputError
-from shoal.table.identifiers import identifiers_of
 
 KEY_BYTES = 32
 HASH_BYTES = 16
@@ -109,8 +106,3 @@ def remove_leftovers(path: Path) -> None:
         for name in os.listdir(path.parent):
             if ours.fullmatch(name):
                 os.unlink(path.with_name(name))
-
-
-def texts_of(values: pl.Series) -> list[str | None]:
-    """Different values as the texts that are hashed: the same person, or value, whichever file they came from."""
-    return identifiers_of(values).to_list()

@@ -37,9 +37,10 @@ from shoal.models.exact import IntArray
 from shoal.publishing.folder import finish_interrupted, ready_folders
 from shoal.publishing.manifest import read_manifest
 from shoal.remembering.check import ABSENT, Earlier, LedgerCheck, check_release
-from shoal.remembering.key import Key, create_key, read_key, remove_leftovers, texts_of
+from shoal.remembering.key import Key, create_key, read_key, remove_leftovers
 from shoal.table.columns import CategoryColumn
 from shoal.table.observe import Observation
+from shoal.table.spelling import spelled
 
 if TYPE_CHECKING:
     from shoal.publishing.release import Release
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 MODES = ("warn", "refuse")
 APPLICATION = 0x73686F61
 """What SQLite files of ours have as application_id: the letters "shoa"."""
-VERSION = 1
+VERSION = 2
 SECONDS_TO_WAIT = 10.0
 """How long a run waits for another that holds the ledger."""
 
@@ -425,12 +426,13 @@ def _hashes_of_persons(table: Table, key: Key) -> list[bytes]:
     assert table.schema.person is not None
     first = np.empty(table.n_persons, np.int64)
     first[table.person_of_record[::-1]] = np.arange(table.n_records)[::-1]
-    return key.hashes("person", texts_of(table.frame[table.schema.person].gather(first)))
+    ids = table.frame[table.schema.person].gather(first)
+    return key.hashes("person", spelled(ids, table.schema.spelling_of(table.schema.person)).to_list())
 
 
 def _texts_of_codes(column: CategoryColumn) -> list[str | None]:
-    """The value of each code as text; missing, which is the last, as None."""
-    return [*texts_of(column.categories), *([None] if column.has_missing else [])]
+    """The value of each code as the text by which it is known again; missing, which is the last, as None."""
+    return [*spelled(column.categories, column.spelling).to_list(), *([None] if column.has_missing else [])]
 
 
 def _values_of_groups(

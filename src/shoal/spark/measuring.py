@@ -30,7 +30,7 @@ from shoal.measuring.risk import NEEDS, Risk, risk_of_counts
 from shoal.models.contract import Model
 from shoal.models.counts import VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.verdict import BOUND, NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, ModelVerdict, Verdict, judge
-from shoal.spark.reading import SensitiveFacts, codes_in, frame_of, quoted, sensitive_facts
+from shoal.spark.reading import SensitiveFacts, facts_of_counts, frame_of, quoted, sensitive_facts
 from shoal.table.apart import GROUP, count_linked
 from shoal.table.columns import category_column
 from shoal.table.observe import Observation
@@ -98,7 +98,9 @@ def _whole(published: DataFrame, schema: Schema, models: Sequence[Model]) -> dic
     """The values of the whole table, where a model compares groups with it."""
     if not any(model.needs & VALUE_TABLES for model in models):
         return {}
-    return {name: sensitive_facts(published, name, schema.person) for name in schema.sensitive}
+    return {
+        name: sensitive_facts(published, name, schema.spelling_of(name), schema.person) for name in schema.sensitive
+    }
 
 
 def _persons_twice(published: DataFrame, schema: Schema) -> bool:
@@ -236,24 +238,19 @@ def _whole_apart(published: DataFrame, schema: Schema, name: str, apart: Apart) 
     from pyspark.sql import functions
 
     if name not in apart.tables:
-        return sensitive_facts(published, name, None)
+        return sensitive_facts(published, name, schema.spelling_of(name))
     table = apart.tables[name]
     persons, records = ("count", "count") if "count" in table.columns else ("persons", "records")
     counted = table.groupBy(quoted(name).alias("value")).agg(
         functions.sum(records).alias("records"), functions.sum(persons).alias("persons")
     )
-    rows = frame_of(counted.toArrow())
-    column = category_column(rows["value"].alias(name))
-    order = np.argsort(column.codes)
-    return SensitiveFacts(
-        column.categories, column.has_missing, rows["records"].to_numpy()[order], rows["persons"].to_numpy()[order]
-    )
+    return facts_of_counts(frame_of(counted.toArrow()), name, schema.spelling_of(name))
 
 
 def _in_whole(counted: ValueCounts, values: pl.Series, whole: SensitiveFacts) -> ValueCounts:
     """Counts whose values are those of the whole table, in its order."""
-    own = category_column(values)
-    code_of_own = np.append(codes_in(own.categories, whole.categories), len(whole.categories)).astype(np.int64)
+    own = category_column(values, spelling=whole.spelling)
+    code_of_own = np.append(whole.codes(own.categories), len(whole.categories)).astype(np.int64)
     start, value, records, persons = counted.lists
     value = code_of_own[value]
     order = np.lexsort((value, counted.group_of_entry))

@@ -56,7 +56,6 @@ from shoal.spark.measuring import Apart, recount
 from shoal.spark.reading import Facts, facts_of, quoted, refuse_misfits
 from shoal.spark.release import SparkRelease
 from shoal.table.apart import GROUP, MEMBER
-from shoal.table.identifiers import WHITE_SPACE, notes_on_spelling, told_of_identifiers
 from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -333,24 +332,11 @@ def _notes(frame: DataFrame, facts: Facts, grown: Cells, cell_persons: int) -> l
             f"The largest cell has more than the {cell_persons:,} persons asked for: no cut of it leaves two sides "
             "that both meet every model."
         )
-    notes += _note_on_identifiers(frame, facts.schema.person, n_persons)
-    notes += notes_on_spelling({name: column.categories for name, column in facts.sensitive.items()})
     for name in facts.schema.kept:
         share = _share_alone(frame, name, facts, n_persons)
         if share > NEARLY_IDENTIFIES:
             notes.append(nearly_identifies(name, share))
     return notes
-
-
-def _note_on_identifiers(frame: DataFrame, person: str | None, n_persons: int) -> list[str]:
-    """What to tell where persons are named alike but for white space."""
-    from pyspark.sql import functions
-    from pyspark.sql.types import StringType
-
-    if person is None or not isinstance(frame.schema[person].dataType, StringType):
-        return []
-    plain = functions.regexp_replace(quoted(person), WHITE_SPACE, "")
-    return told_of_identifiers(person, n_persons, frame.select(plain.alias("plain")).distinct().count())
 
 
 def _share_alone(frame: DataFrame, name: str, facts: Facts, n_persons: int) -> float:

@@ -21,13 +21,17 @@ from shoal.table.columns import (
     LARGEST_WHOLE_NUMBER,
     MOST_DECIMALS,
     CategoryColumn,
+    Codes,
     NumberColumn,
     Whole,
-    category_column,
+    code_values,
+    codes_of_one,
+    persons_of,
     quasi_column,
 )
 from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi, Schema
 from shoal.table.shared_dates import SharedDates, notes_on_shared, refuse_shared
+from shoal.table.spelling import letters_in, may_differ_by_case, spelled, told_of_persons, told_of_values
 from shoal.table.table import QuasiColumn, Table
 from shoal.table.times import local_days, refuse_untold
 
@@ -103,12 +107,24 @@ class SensitiveFacts:
     has_missing: bool
     records: np.ndarray[Any, np.dtype[np.int64]]
     persons: np.ndarray[Any, np.dtype[np.int64]]
+    spelling: str
+    written: pl.Series | None = None
+    """The values as they are written, where some are one."""
+    code_of_written: Codes | None = None
+    """The code of each of these, and of a missing one behind them."""
+
+    def codes(self, values: pl.Series) -> Codes:
+        """The code of each value; missing has the code behind the last."""
+        if self.written is None or self.code_of_written is None:
+            return codes_in(values, self.categories)
+        return self.code_of_written[codes_in(values, self.written)]
 
     def column(self, values: pl.Series) -> CategoryColumn:
         """Some records of the attribute."""
-        codes = codes_in(values, self.categories)
-        in_table = (self.records, self.persons)
-        return CategoryColumn(values.name, codes, self.categories, self.has_missing, None, in_table)
+        return CategoryColumn(
+            values.name, self.codes(values), self.categories, self.has_missing, None, (self.records, self.persons),
+            self.spelling, None if self.written is None else len(self.written),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -128,13 +144,7 @@ class Facts:
 
     def table(self, frame: pl.DataFrame) -> Table:
         """Some records as a table; no person may have others elsewhere."""
-        from shoal.table.columns import code_values
-
-        if self.schema.person is None:
-            person, n_persons = np.arange(len(frame), dtype=np.int32), len(frame)
-        else:
-            person, distinct = code_values(frame[self.schema.person])
-            n_persons = len(distinct)
+        person, n_persons = persons_of(frame, self.schema)
         quasi = {name: facts.column(frame[name]) for name, facts in self.quasi.items()}
         sensitive = {name: facts.column(frame[name]) for name, facts in self.sensitive.items()}
         return Table(
@@ -233,12 +243,18 @@ def facts_of(frame: DataFrame, schema: Schema, *, with_persons: bool) -> tuple[D
     quasi = {
         column.name: _quasi_facts(frame, column, seen["columns"][column.name], schema.zone) for column in schema.columns
     }
-    persons = schema.person if with_persons else None
-    sensitive = {name: sensitive_facts(frame, name, persons) for name in schema.sensitive}
+    frame, told = _with_persons_spelled(frame, schema, seen)
+    sensitive = {
+        name: sensitive_facts(frame, name, schema.spelling_of(name), schema.person if with_persons else None)
+        for name in schema.sensitive
+    }
+    for name, column in sensitive.items():
+        if column.written is not None:
+            told += told_of_values(name, column.spelling, len(column.written), len(column.categories))
     time_type = checked_time_type(schema, seen["time"])
     shared = shared_dates_of(frame, schema)
     refuse_shared(schema, shared)
-    notes = (*notes, *notes_on_shared(schema, shared))
+    notes = (*notes, *told, *notes_on_shared(schema, shared))
     return frame, Facts(schema, quasi, sensitive, n_records, schema.person is None, time_type, notes, shared)
 
 
@@ -285,7 +301,7 @@ def _look_at_all(frame: DataFrame, schema: Schema) -> dict[str, Any]:
             yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(seen)], pa.binary())], names=["seen"])
 
     rows = frame.select(*map(quoted, watched)).mapInArrow(look, "seen binary").collect()
-    total: dict[str, Any] = {"records": 0, "missing_persons": 0, "columns": {}, "time": None}
+    total: dict[str, Any] = {"records": 0, "missing_persons": 0, "columns": {}, "time": None, "letters": {}}
     for row in rows:
         own = pickle.loads(row["seen"])
         total = own if not total["records"] else _added(total, own)
@@ -302,9 +318,16 @@ def _look(frame: pl.DataFrame, schema: Schema, kinds: Mapping[str, str]) -> dict
     missing_persons = 0
     if persons is not None:
         missing_persons = persons.null_count() + (int(persons.is_nan().sum()) if persons.dtype.is_float() else 0)
+    letters: dict[str, int] = {}
+    if persons is not None and persons.dtype == pl.String:
+        ids, form = persons.drop_nulls().unique(), schema.spelling_of(str(schema.person))
+        found = letters_in(ids) | ({"odd"} if spelled(ids, form) is not ids else set())
+        letters = {kind: int(kind in found) for kind in ("odd", "other", "capital", "small")}
     columns = {name: _look_at(frame[name], kinds.get(name), schema.zone) for name in schema.quasi_names}
     time = None if schema.time is None else look_at_times(frame[schema.time], schema.zone)
-    return {"records": len(frame), "missing_persons": missing_persons, "columns": columns, "time": time}
+    return {
+        "records": len(frame), "missing_persons": missing_persons, "columns": columns, "time": time, "letters": letters,
+    }  # fmt: skip
 
 
 MOST, LEAST = "most ", "least "
@@ -503,7 +526,42 @@ def _refuse_many(name: str, n_values: int) -> None:
         )
 
 
-def sensitive_facts(frame: DataFrame, name: str, person: str | None = None) -> SensitiveFacts:
+def _with_persons_spelled(frame: DataFrame, schema: Schema, seen: Mapping[str, Any]) -> tuple[DataFrame, list[str]]:
+    """The records with ids of persons in the form by which they are told apart, and what to tell of that.
+
+    Executors write the ids anew where some are not in that form already, and only then.
+    """
+    form = "exact" if schema.person is None else schema.spelling_of(schema.person)
+    letters = {kind for kind, n in seen["letters"].items() if n}
+    if form == "exact" or not letters:
+        return frame, []
+    name = str(schema.person)
+    written, frame = frame, _spelled(frame, schema, form) if "odd" in letters else frame
+    asks_case = form == "plain" and may_differ_by_case(letters)
+    if written is frame and not asks_case:
+        return frame, []
+    n_persons = frame.select(quoted(name)).distinct().count()
+    n_written = n_persons if written is frame else written.select(quoted(name)).distinct().count()
+    n_folded = _spelled(frame, schema, "folded").select(quoted(name)).distinct().count() if asks_case else None
+    return frame, told_of_persons(name, form, n_written, n_persons, n_folded)
+
+
+def _spelled(frame: DataFrame, schema: Schema, form: str) -> DataFrame:
+    """The records, without columns that are dropped, and with ids of persons in a form."""
+    kept = frame.select(*(quoted(column) for column in frame.columns if column not in schema.dropped))
+    place = kept.columns.index(str(schema.person))
+
+    def spell(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            ids = pl.from_arrow(batch.column(place))
+            assert isinstance(ids, pl.Series)
+            column = spelled(ids, form).to_arrow().cast(batch.schema.field(place).type)
+            yield batch.set_column(place, batch.schema.field(place), column)
+
+    return kept.mapInArrow(spell, kept.schema)
+
+
+def sensitive_facts(frame: DataFrame, name: str, spelling: str, person: str | None = None) -> SensitiveFacts:
     """The values of a sensitive attribute, and how many records and persons of the whole table have each.
 
     Without a person column persons are not told apart from records.
@@ -524,8 +582,30 @@ def sensitive_facts(frame: DataFrame, name: str, person: str | None = None) -> S
     arrow = counted.limit(MOST_CATEGORIES + 1).toArrow()
     _refuse_many(name, arrow.num_rows)
     rows = frame_of(arrow)
-    column = category_column(rows["value"].alias(name))
-    records, persons = (np.zeros(column.n_codes, np.int64) for _ in range(2))
-    np.add.at(records, column.codes, rows["records"].to_numpy())
-    np.add.at(persons, column.codes, rows["persons"].to_numpy())
-    return SensitiveFacts(column.categories, column.has_missing, records, persons)
+    facts = facts_of_counts(rows, name, spelling)
+    if person is None or facts.written is None:
+        return facts
+    codes = pl.DataFrame({"value": rows["value"], "code": facts.codes(rows["value"])})
+    code_of = functions.broadcast(frame.sparkSession.createDataFrame(codes.to_arrow()))
+    coded = pairs.join(code_of, pairs["value"].eqNullSafe(code_of["value"])).select("person", "code").distinct()
+    persons = np.zeros(len(facts.persons), np.int64)
+    for row in coded.groupBy("code").count().collect():
+        persons[row["code"]] = row["count"]
+    return replace(facts, persons=persons)
+
+
+def facts_of_counts(rows: pl.DataFrame, name: str, spelling: str) -> SensitiveFacts:
+    """The facts of an attribute from how many `records` and `persons` have each `value`; persons of one add up."""
+    _, distinct = code_values(rows["value"])
+    one = codes_of_one(distinct, spelling)
+    has_missing = bool(rows["value"].null_count() or (rows["value"].dtype.is_float() and rows["value"].is_nan().any()))
+    nothing = np.zeros(0, np.int64)
+    facts = SensitiveFacts(distinct, has_missing, nothing, nothing, spelling)
+    if one is not None:
+        facts = replace(facts, categories=one[1], written=distinct, code_of_written=one[0])
+    codes, n_codes = facts.codes(rows["value"].alias(name)), len(facts.categories) + has_missing
+    records, persons = (np.zeros(n_codes, np.int64) for _ in range(2))
+    np.add.at(records, codes, rows["records"].to_numpy())
+    np.add.at(persons, codes, rows["persons"].to_numpy())
+    return replace(facts, records=records, persons=persons)
+

@@ -7,7 +7,7 @@ into, and are removed with it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.streaming.domain import Domain, with_records
 from shoal.streaming.source import FileSource
-from shoal.table.columns import CategoryColumn, Codes, NumberColumn, code_values
+from shoal.table.columns import CategoryColumn, Codes, NumberColumn, Persons
 from shoal.table.schema import Schema
 
 PERSON = "person"
@@ -41,8 +41,8 @@ class CodedFile:
     domain: Domain
     parts: tuple[Path, ...]
     n_records: int
-    persons: pl.Series | None
-    """The different values of the person column in the order of their codes."""
+    persons: Persons | None
+    """Who the different values of the person column are."""
     records_of_person: NDArray[np.int64]
     others: tuple[str, ...]
 
@@ -76,10 +76,10 @@ class CodedFile:
 
 def code_file(source: FileSource, domain: Domain, schema: Schema, work: Path) -> CodedFile:
     """Code a file by what is known of its columns, portion by portion, into files of the folder `work`."""
-    others = tuple(name for name in source.schema.names() if _is_published_as_it_is(source, schema, name))
-    persons = None if schema.person is None else _persons_of(source, schema.person)
+    others = tuple(name for name in source.schema.names() if _is_published_as_it_is(source, schema, domain, name))
+    persons = None if schema.person is None else _persons_of(source, schema.person, schema.spelling_of(schema.person))
     known = None if persons is None else _PersonCodes.of(persons)
-    n_persons = source.n_records if persons is None else len(persons)
+    n_persons = source.n_records if persons is None else persons.n
     records_of_person = np.zeros(n_persons, np.int64)
     parts: list[Path] = []
     n_records = 0
@@ -95,9 +95,11 @@ def code_file(source: FileSource, domain: Domain, schema: Schema, work: Path) ->
     return CodedFile(domain, tuple(parts), n_records, persons, records_of_person, others)
 
 
-def _is_published_as_it_is(source: FileSource, schema: Schema, name: str) -> bool:
-    """Kept columns, and sensitive ones whose codes do not say all that is published (texts' do)."""
-    return name in schema.kept or (name in schema.sensitive and source.schema[name] != pl.String)
+def _is_published_as_it_is(source: FileSource, schema: Schema, domain: Domain, name: str) -> bool:
+    """Kept columns, and sensitive ones whose codes do not say all that is published: no texts, or some are one."""
+    if name not in schema.sensitive:
+        return name in schema.kept
+    return source.schema[name] != pl.String or domain.sensitive[name].n_written is not None
 
 
 def _coded(frame: pl.DataFrame, domain: Domain) -> Iterator[pl.Series]:
@@ -120,17 +122,16 @@ def _coded(frame: pl.DataFrame, domain: Domain) -> Iterator[pl.Series]:
 
 
 def _with_codes(whole: CategoryColumn, codes: pl.Series) -> CategoryColumn:
-    return CategoryColumn(whole.name, codes.to_numpy(), whole.categories, whole.has_missing, whole.source)
+    return replace(whole, codes=codes.to_numpy())
 
 
-def _persons_of(source: FileSource, name: str) -> pl.Series:
-    """The different persons, in the order in which they are always coded."""
+def _persons_of(source: FileSource, name: str, spelling: str) -> Persons:
+    """Who the different values of the person column are, in the order in which they are always coded."""
     values = pl.col(name)
     if source.schema[name] in (pl.Categorical, pl.Enum):
         values = values.cast(pl.String)
     distinct = source.collected(source.scan.select(values.unique())).to_series()
-    _, in_order = code_values(distinct)
-    return in_order
+    return Persons.of(distinct.alias(name), spelling)
 
 
 @dataclass(frozen=True)
@@ -141,12 +142,11 @@ class _PersonCodes:
     code_of_person: pl.DataFrame | None
 
     @classmethod
-    def of(cls, persons: pl.Series) -> _PersonCodes:
-        wide = (pl.UInt64, pl.Int128, pl.UInt128)
-        if persons.dtype.is_integer() and persons.dtype not in wide:
-            return cls(persons.cast(pl.Int64).to_numpy(), None)
-        codes = pl.Series("code", np.arange(len(persons), dtype=np.int32))
-        return cls(None, pl.DataFrame([persons.alias(PERSON), codes]))
+    def of(cls, persons: Persons) -> _PersonCodes:
+        written, wide = persons.written, (pl.UInt64, pl.Int128, pl.UInt128)
+        if written.dtype.is_integer() and written.dtype not in wide:
+            return cls(written.cast(pl.Int64).to_numpy(), None)
+        return cls(None, pl.DataFrame([written.alias(PERSON), pl.Series("code", persons.person_of_written)]))
 
     def of_values(self, values: pl.Series) -> Codes:
         if self.numbers is not None:

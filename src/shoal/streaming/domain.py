@@ -7,7 +7,7 @@ as coding the whole column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -106,6 +106,8 @@ class Domain:
     witnesses: dict[str, pl.Series]
     roles: dict[str, Quasi | None]
     """The quasi-identifiers as the schema has them; None for sensitive attributes."""
+    spelling: dict[str, str]
+    """By what sensitive attributes are told apart."""
     zone: str | None = None
     """The time zone in which days are counted."""
 
@@ -113,8 +115,9 @@ class Domain:
         """A portion of a column, coded as it would be with the whole column."""
         together = pl.concat([portion, self.witnesses[portion.name]])
         role = self.roles[portion.name]
-        whole = category_column(together) if role is None else quasi_column(together, role, lambda _: None, self.zone)
-        return _first_records(whole, len(portion))
+        if role is not None:
+            return _first_records(quasi_column(together, role, lambda _: None, self.zone), len(portion))
+        return _first_records(category_column(together, spelling=self.spelling[portion.name]), len(portion))
 
 
 def domain_of(source: FileSource, schema: Schema) -> Domain:
@@ -131,8 +134,9 @@ def domain_of(source: FileSource, schema: Schema) -> Domain:
             quasi[column.name] = quasi_column(values[column.name], column, lambda _: None, schema.zone)
         except SchemaError as error:
             raise _said_of_all(source, column, schema.zone, error) from None
-    sensitive = {name: category_column(values[name]) for name in schema.sensitive}
-    return Domain(quasi, sensitive, values, roles, schema.zone)
+    spelling = {name: schema.spelling_of(name) for name in schema.sensitive}
+    sensitive = {name: category_column(values[name], spelling=form) for name, form in spelling.items()}
+    return Domain(quasi, sensitive, values, roles, spelling, schema.zone)
 
 
 def _see(witnesses: Witnesses, portion: pl.Series, role: Quasi | None, zone: str | None) -> None:
@@ -171,7 +175,7 @@ def _said_of_all(source: FileSource, column: Quasi, zone: str | None, error: Sch
 def _first_records(column: QuasiColumn, n: int) -> QuasiColumn:
     """The first records of a column; its categories stay those of all."""
     if isinstance(column, CategoryColumn):
-        return CategoryColumn(column.name, column.codes[:n], column.categories, column.has_missing, column.source)
+        return replace(column, codes=column.codes[:n])
     return with_records(
         column,
         column.units[:n],

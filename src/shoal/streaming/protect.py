@@ -50,7 +50,6 @@ from shoal.streaming.summary import SummaryTable, counts_of_groups, summarize
 from shoal.streaming.supported import why_not_streamed
 from shoal.streaming.verify import look_at_file
 from shoal.table.columns import NumberColumn
-from shoal.table.identifiers import note_on_identifiers, notes_on_spelling
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -246,8 +245,8 @@ class _Run:
         _refuse_full_disk(source, self.schema, work)
         source = without_missing(with_plain_floats(source, self.schema), self.schema)
         coded = code_file(source, domain_of(source, self.schema), self.schema, work)
-        alike = [] if coded.persons is None else note_on_identifiers(str(self.schema.person), coded.persons)
-        alike += notes_on_spelling({name: column.categories for name, column in coded.domain.sensitive.items()})
+        alike = [] if coded.persons is None else list(coded.persons.notes)
+        alike += [note for column in coded.domain.sensitive.values() for note in column.notes]
         identifying = _kept_that_identify(source, coded, self.schema)
         notes = (*source.notes, *alike, *identifying)
         for note in identifying:
@@ -355,7 +354,8 @@ def _lone_extremes(table: SummaryTable, groups: GroupTotals) -> dict[str, int]:
 def _person_map(coded: CodedFile, publisher: Publisher) -> pl.DataFrame | None:
     if coded.persons is None or publisher.pseudonyms is None:
         return None
-    return pl.DataFrame([coded.persons.alias("person"), publisher.pseudonyms.alias("pseudonym")])
+    names = publisher.pseudonyms.gather(coded.persons.person_of_written)
+    return pl.DataFrame([coded.persons.written.alias("person"), names.alias("pseudonym")])
 
 
 def _kept_that_identify(source: FileSource, coded: CodedFile, schema: Schema) -> list[str]:

@@ -26,7 +26,8 @@ from shoal.reading.read import FORMAT_OF_ENDING
 from shoal.streaming.source import PORTION, FileSource
 from shoal.streaming.summary import PairCounts, SummaryTable, counts_of_groups
 from shoal.streaming.supported import refuse_models
-from shoal.table.columns import category_column
+from shoal.table.columns import CategoryColumn, category_column
+from shoal.table.observe import are_pseudonyms
 from shoal.table.schema import Schema
 
 MIXED_BY = np.uint64(0x9E3779B97F4A7C15)
@@ -173,7 +174,7 @@ class _Seen:
         self.is_in_several = np.zeros(0, np.bool_)
         self.records_of_person = np.zeros(0, np.int64)
         self.values = _values_of(schema, source)
-        columns = {name: category_column(values) for name, values in self.values.items()}
+        columns = {name: self._coded(name, values) for name, values in self.values.items()}
         self.sensitive = columns
         self.pairs = {name: PairCounts(column.n_codes) for name, column in columns.items()}
         self.records_of_code = {name: np.zeros(column.n_codes, np.int64) for name, column in columns.items()}
@@ -191,11 +192,14 @@ class _Seen:
         counting.add_groups_of_persons(group, person, self.group_of_person, self.is_in_several)
         self.records_of_person[:n_persons] += np.bincount(person, minlength=n_persons)
         for name, values in self.values.items():
-            coded = category_column(pl.concat([frame[name], values]))
+            coded = self._coded(name, pl.concat([frame[name], values]))
             codes = coded.codes[: len(frame)]
             self.pairs[name].add(person, codes)
             self.records_of_code[name] += np.bincount(codes, minlength=coded.n_codes)
         self.n_records += len(frame)
+
+    def _coded(self, name: str, values: pl.Series) -> CategoryColumn:
+        return category_column(values, spelling=self.schema.spelling_of(name))
 
     @property
     def n_persons(self) -> int:
@@ -217,7 +221,8 @@ class _Seen:
         lengths = names.str.len_bytes() if names.dtype == pl.String else None
         if lengths is not None and lengths.min() == lengths.max() == PSEUDONYM_BYTES:
             words = names.cast(pl.Binary).bin.reinterpret(dtype=pl.Int64, endianness="little").to_numpy()
-            return self.persons.number(words)
+            if are_pseudonyms(words):
+                return self.persons.number(words)
         raise SchemaError(
             f"The person column '{self.schema.person}' does not hold pseudonyms of shoal's. Verify the file in memory."
         )

@@ -21,6 +21,7 @@ from shoal.errors import SchemaError
 from shoal.models.background import Types
 from shoal.table.columns import CategoryColumn, Codes, code_values
 from shoal.table.schema import Schema
+from shoal.table.spelling import spelled_texts
 
 NEVER = "never "
 """Stands before the name of a sensitive attribute in the name of the column that lists what somebody cannot have."""
@@ -105,7 +106,7 @@ def types_by_rules(
     """
     values = _named_as_in(rules, column)
     found = rules.allowed(frame, schema, column.name, values)
-    if are_own and (lost := _lost(rules, column.name, values)):
+    if are_own and (lost := _lost(rules, column, values)):
         raise SchemaError(
             f"{lost:,} mined rules are about values of '{column.name}' that were not published: they may be of another "
             "release."
@@ -155,13 +156,18 @@ def _texts_of_codes(column: CategoryColumn) -> list[str | None]:
 
 
 def _codes_of_texts(column: CategoryColumn, texts: Sequence[str | None]) -> dict[str | None, int]:
-    """The code of each text, also where a file writes a number in another way, or an empty text as missing."""
+    """The code of each text, also where it is spelled otherwise, or a file writes an empty text as missing."""
     codes: dict[str | None, int] = {text: code for code, text in enumerate(_texts_of_codes(column))}
     if None in codes and None not in texts:
         codes.setdefault("", codes[None])
     numbers = {_as_number(text): code for text, code in codes.items()}
-    for text in texts:
-        if text not in codes and (number := _as_number(text)) is not None and number in numbers:
+    code_of_form = dict(zip(spelled_texts(codes, column.spelling), codes.values(), strict=True))
+    for text, form in zip(texts, spelled_texts(texts, column.spelling), strict=True):
+        if text in codes:
+            continue
+        if form in code_of_form:
+            codes[text] = code_of_form[form]
+        elif (number := _as_number(text)) is not None and number in numbers:
             codes[text] = numbers[number]
     strange = len({text for text in texts if text not in codes})
     if strange:
@@ -186,12 +192,14 @@ def _named_as_in(rules: Rules, column: CategoryColumn) -> list[Any] | pl.Series:
     return [text if text in nodes else node_of_number.get(_as_number(text), text) for text in texts]
 
 
-def _lost(rules: Rules, column: str, values: list[Any] | pl.Series) -> int:
+def _lost(rules: Rules, column: CategoryColumn, values: list[Any] | pl.Series) -> int:
     """How many mined rules about an attribute are about none of its values."""
-    shown = set(values) if isinstance(values, list) else set(values.cast(pl.String))
+    texts = values if isinstance(values, list) else values.cast(pl.String).to_list()
+    shown = set(spelled_texts(texts, column.spelling))
     is_number = isinstance(values, pl.Series) and values.dtype.is_numeric()
     numbers = {_as_number(text) for text in shown} if is_number else set()
-    nodes = [rule.never.node for rule in rules if rule.never.column == column and rule.source == "mined"]
+    mined = [rule.never.node for rule in rules if rule.never.column == column.name and rule.source == "mined"]
+    nodes = spelled_texts(mined, column.spelling)
     missing = "missing" if None in shown else None
     return sum(node not in shown and node != missing and _as_number(node) not in numbers - {None} for node in nodes)
 

@@ -13,7 +13,7 @@ from shoal.errors import SchemaError
 from shoal.models.background import BackgroundCounts, background_of
 from shoal.models.counts import BACKGROUND, SPREAD, VALUE_SUMMARIES, GroupCounts, ValueCounts
 from shoal.table.adversary import Rules, known_by_steward, types_by_rules
-from shoal.table.columns import category_column, code_values
+from shoal.table.columns import category_column, code_values, sensitive_columns
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
 
@@ -38,7 +38,7 @@ SHOWN_APART = frozenset({"persons", "records", "values_of_group"}) | VALUE_SUMMA
 def observe_permuted(frame: pl.DataFrame, schema: Schema) -> Observation:
     """Look at a permuted table: one record a person, groups by their column."""
     codes, distinct = code_values(_comparable([frame])[0])
-    sensitive = {name: category_column(frame[name]) for name in schema.sensitive}
+    sensitive = sensitive_columns(frame, schema)
     everyone = np.arange(len(frame), dtype=np.int32)
     return Observation(codes, len(distinct), everyone, len(frame), sensitive)
 
@@ -58,7 +58,7 @@ def observe_linked(linked: pl.DataFrame, schema: Schema, *, is_linked: bool = Fa
         raise SchemaError("What the steward keeps of the release has no records, or some without group or person.")
     group, groups = code_values(linked[GROUP])
     member, members = code_values(linked[MEMBER])
-    sensitive = {name: category_column(linked[name]) for name in schema.sensitive}
+    sensitive = sensitive_columns(linked, schema)
     known = known_by_steward(linked, sensitive, is_linked=is_linked)
     return Observation(group, len(groups), member, len(members), sensitive, known)
 
@@ -131,7 +131,8 @@ def with_background_shown(
         start, value, _, persons = attribute.lists
         if not np.array_equal(np.add.reduceat(persons, start[:-1]), counts.persons):
             raise SchemaError(f"The groups do not have as many values of '{name}' as persons.")
-        column = category_column(tables[name][name] if name in tables else frame[name])
+        shown = tables[name][name] if name in tables else frame[name]
+        column = category_column(shown, spelling=schema.spelling_of(name))
         type_of_row, allowed = types_by_rules(rules, rows, schema, column, are_own=are_own)
         types[name] = type_of_row[order], allowed
         lists[name] = np.arange(len(frame) + 1), np.repeat(value, persons), column.n_codes
@@ -165,7 +166,9 @@ def count_anatomized(
         position = group_of_row.to_frame().join(
             pl.DataFrame({GROUP: groups, "at": np.arange(len(groups))}), on=GROUP, how="left", maintain_order="left"
         )["at"]
-        values[name], own_problems = _count_values(tables[name], name, position, persons, one_each)
+        values[name], own_problems = _count_values(
+            tables[name], schema.spelling_of(name), name, position, persons, one_each
+        )
         problems += own_problems
     sums = [np.asarray(counted.sum_by_group(counted.lists[2]), np.int64) for counted in values.values()]
     apart = int(np.any([records != sums[0] for records in sums], axis=0).sum())
@@ -241,11 +244,13 @@ def _counts_of(table: pl.DataFrame) -> list[pl.Series]:
 
 
 def _count_values(
-    table: pl.DataFrame, name: str, position: pl.Series, persons: NDArray[np.int64], one_each: bool
+    table: pl.DataFrame, spelling: str, name: str, position: pl.Series, persons: NDArray[np.int64], one_each: bool
 ) -> tuple[ValueCounts, list[str]]:
     """The values of one attribute in every group, and what cannot be. Where a group has none, all share one unknown."""
-    column = category_column(table[name])
-    rows = pl.DataFrame([position.alias("at"), pl.Series("code", column.codes, pl.Int64), *_counts_of(table)])
+    column = category_column(table[name], spelling=spelling)
+    written = pl.Series("written", code_values(table[name])[0], pl.Int64)
+    coded = pl.Series("code", column.codes, pl.Int64)
+    rows = pl.DataFrame([position.alias("at"), coded, written, *_counts_of(table)])
     problems = []
     if position.null_count():
         rows = rows.filter(pl.col("at").is_not_null())
@@ -259,8 +264,9 @@ def _count_values(
         problems.append(f"{cannot_be:,} rows of the sensitive table of '{name}' have counts that cannot be.")
     order = np.lexsort((code, at))
     is_again = np.append(False, (at[order][1:] == at[order][:-1]) & (code[order][1:] == code[order][:-1]))
-    if is_again.any():
-        problems.append(f"{int(is_again.sum()):,} rows of the sensitive table of '{name}' count a value once more.")
+    n_again = len(rows) - rows.select("at", "written").n_unique()
+    if n_again:
+        problems.append(f"{n_again:,} rows of the sensitive table of '{name}' count a value once more.")
     sums = {what: np.bincount(at, weights=rows[what], minlength=len(persons)) for what in (PERSONS, RECORDS)}
     wrong = int((sums[PERSONS] != persons).sum() if one_each else (sums[PERSONS] < persons).sum())
     if wrong:
@@ -290,6 +296,7 @@ def _mended(
         first = np.flatnonzero(~is_again)
         n_persons, n_records = np.add.reduceat(n_persons, first), np.add.reduceat(n_records, first)
         at, code = at[first], code[first]
+        n_persons = np.minimum(n_persons, persons[at])  # one person may have a value in several spellings
     empty = np.setdiff1d(np.arange(len(persons)), at)
     if len(empty):
         place = np.searchsorted(at, empty)

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
-from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi
+from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi, Schema
+from shoal.table.spelling import TEXTS, first_alike, n_without_case, spelled, told_of_persons, told_of_values
 from shoal.table.times import local_days, refuse_untold
 
 Codes = NDArray[np.int32]
@@ -79,16 +80,26 @@ class CategoryColumn:
     name: str
     codes: Codes
     categories: pl.Series
-    """The distinct values, sorted, without missing."""
+    """The distinct values, sorted, without missing; of values that are one, the first."""
     has_missing: bool
     source: Quasi | None = None
     in_table: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
     """How many records and persons of the whole table have each code, where this column has only some records of it."""
+    spelling: str = "exact"
+    """What does not tell values apart: those that are one have one code."""
+    n_written: int | None = None
+    """How many distinct values there are as they are written, where some are one."""
 
     @property
     def n_codes(self) -> int:
         """How many codes there are, missing included."""
         return len(self.categories) + self.has_missing
+
+    @property
+    def notes(self) -> list[str]:
+        """What to tell of values that are spelled in several ways."""
+        n = len(self.categories)
+        return told_of_values(self.name, self.spelling, n if self.n_written is None else self.n_written, n)
 
 
 def code_values(values: pl.Series) -> tuple[Codes, pl.Series]:
@@ -157,11 +168,76 @@ def _code_integers(values: pl.Series) -> tuple[Codes, pl.Series]:
     return code_of_number[numbers], pl.Series(values.name, distinct[order]).cast(values.dtype)
 
 
-def category_column(values: pl.Series, *, source: Quasi | None = None) -> CategoryColumn:
-    """A column as categories."""
+def category_column(values: pl.Series, *, source: Quasi | None = None, spelling: str = "exact") -> CategoryColumn:
+    """A column as categories; values that a spelling does not tell apart have one code, that of the first of them."""
     codes, distinct = code_values(values)
     has_missing = bool(codes.max(initial=-1) == len(distinct))
-    return CategoryColumn(values.name, codes, distinct, has_missing, source)
+    one = codes_of_one(distinct, spelling)
+    if one is None:
+        return CategoryColumn(values.name, codes, distinct, has_missing, source, spelling=spelling)
+    code_of_written, first = one
+    return CategoryColumn(
+        values.name, code_of_written[codes], first, has_missing, source, spelling=spelling, n_written=len(distinct)
+    )
+
+
+def sensitive_columns(frame: pl.DataFrame, schema: Schema) -> dict[str, CategoryColumn]:
+    """The sensitive attributes of a frame, each counted by its spelling."""
+    return {name: category_column(frame[name], spelling=schema.spelling_of(name)) for name in schema.sensitive}
+
+
+def codes_of_one(distinct: pl.Series, spelling: str) -> tuple[Codes, pl.Series] | None:
+    """Codes of different values, equal where they are one, and the first of each; None where no two are one.
+
+    A code more, behind the last, is that of a missing value.
+    """
+    place = first_alike(distinct, spelling)
+    if place is None:
+        return None
+    kept = np.unique(place)
+    codes = np.append(np.searchsorted(kept, place), len(kept)).astype(np.int32)
+    return codes, distinct.gather(kept)
+
+
+@dataclass(frozen=True)
+class Persons:
+    """The person of each record, by their ids in the spelling of the column; missing is the code behind the last."""
+
+    codes: Codes
+    n: int
+    written: pl.Series
+    """The different ids as they are written."""
+    code_of_written: Codes | None
+    """The person of each of these; None where each is a person of their own."""
+    notes: list[str]
+
+    @property
+    def person_of_written(self) -> Codes:
+        """The person of each of the different ids."""
+        return np.arange(self.n, dtype=np.int32) if self.code_of_written is None else self.code_of_written
+
+    @classmethod
+    def of(cls, values: pl.Series, spelling: str) -> Persons:
+        """Persons are numbered by their ids in the order of these, in the form in which they are told apart."""
+        codes, written = code_values(values)
+        if written.dtype not in TEXTS or spelling == "exact":
+            return cls(codes, len(written), written, None, [])
+        forms = spelled(written, spelling)
+        code_of_written, n = None, len(written)
+        if forms is not written:
+            code_of_written, distinct = code_values(forms)
+            codes, n = np.append(code_of_written, np.int32(len(distinct)))[codes], len(distinct)
+        n_folded = n_without_case(forms) if spelling == "plain" else None
+        notes = told_of_persons(values.name, spelling, len(written), n, n_folded)
+        return cls(codes, n, written, code_of_written, notes)
+
+
+def persons_of(frame: pl.DataFrame, schema: Schema) -> tuple[Codes, int]:
+    """The person of each record of a frame, and how many there are; each record is one where no column names them."""
+    if schema.person is None or schema.person not in frame.columns:
+        return np.arange(len(frame), dtype=np.int32), len(frame)
+    found = Persons.of(frame[schema.person], schema.spelling_of(schema.person))
+    return found.codes, found.n
 
 
 def quasi_column(

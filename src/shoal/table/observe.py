@@ -30,8 +30,9 @@ from shoal.models.counts import (
 from shoal.models.joint import JointCounts, join_lists, joint_counts
 from shoal.models.related import Related, RelatedCounts
 from shoal.table.adversary import Known
-from shoal.table.columns import CategoryColumn, Codes, category_column, code_values
+from shoal.table.columns import CategoryColumn, Codes, Persons, code_values, sensitive_columns
 from shoal.table.schema import Schema
+from shoal.table.spelling import spelled
 from shoal.table.table import Table
 
 
@@ -95,9 +96,8 @@ class Observation:
         if schema.person is None:
             person_of_record, n_persons = np.arange(len(frame), dtype=np.int32), len(frame)
         else:
-            person_of_record, n_persons = _number_persons(frame[schema.person])
-        sensitive = {name: category_column(frame[name]) for name in schema.sensitive}
-        return cls(group_of_record, n_groups, person_of_record, n_persons, sensitive)
+            person_of_record, n_persons = number_persons(frame[schema.person], schema.spelling_of(schema.person))
+        return cls(group_of_record, n_groups, person_of_record, n_persons, sensitive_columns(frame, schema))
 
     @property
     def n_records(self) -> int:
@@ -198,18 +198,32 @@ class Observation:
         )  # fmt: skip
 
 
-def _number_persons(persons: pl.Series) -> tuple[Codes, int]:
+def number_persons(persons: pl.Series, spelling: str) -> tuple[Codes, int]:
     """Number persons in any order, which is all that counting asks for, and quicker than sorting their names."""
-    if persons.dtype == pl.String:
-        lengths = persons.str.len_bytes()
-        if lengths.min() == lengths.max() == 8:  # as our pseudonyms are
-            words = persons.cast(pl.Binary).bin.reinterpret(dtype=pl.Int64, endianness="little")
-            codes, distinct_words = counting.number_distinct(words.to_numpy())
+    if persons.dtype != pl.String:
+        found = Persons.of(persons, spelling)
+        return found.codes, found.n
+    lengths = persons.str.len_bytes()
+    if lengths.min() == lengths.max() == 8:  # as our pseudonyms are
+        words = persons.cast(pl.Binary).bin.reinterpret(dtype=pl.Int64, endianness="little")
+        codes, distinct_words = counting.number_distinct(words.to_numpy())
+        if are_pseudonyms(distinct_words):
             return codes, len(distinct_words)
-        numbers = persons.cast(pl.Categorical(pl.Categories.random("shoal"))).to_physical().cast(pl.Int32)
-        return numbers.to_numpy(), int(numbers.max()) + 1  # type: ignore[arg-type]
-    codes, distinct = code_values(persons)
-    return codes, len(distinct)
+    numbers = persons.cast(pl.Categorical(pl.Categories.random("shoal")))
+    codes = numbers.to_physical().cast(pl.Int32).to_numpy()
+    n_written = int(codes.max(initial=-1)) + 1
+    written = pl.Series(np.arange(n_written, dtype=np.uint32)).cat.to(numbers.dtype).cast(pl.String)
+    forms = spelled(written, spelling)
+    if forms is written:
+        return codes, len(written)
+    code_of_written, distinct = code_values(forms)
+    return code_of_written[codes], len(distinct)
+
+
+def are_pseudonyms(words: NDArray[np.int64]) -> bool:
+    """Whether texts of eight bytes are digits and capitals, as our pseudonyms are: every spelling tells them apart."""
+    signs = words.view(np.uint8)
+    return bool((((signs >= ord("0")) & (signs <= ord("9"))) | ((signs >= ord("A")) & (signs <= ord("Z")))).all())
 
 
 def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:

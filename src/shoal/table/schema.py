@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import SchemaError, did_you_mean
 from shoal.table.hierarchy import Hierarchy
+from shoal.table.spelling import FORMS, OF_PERSONS, OF_VALUES
 from shoal.table.times import refuse_unknown_zone
 
 MISSING_CHOICES = ("value", "refuse", "drop")
@@ -131,6 +132,11 @@ class Schema:
     missing
         What a missing quasi-identifier is: "value" (a value of its own), "refuse" (an error), or "drop" (the record is
         left out and counted).
+    spelling
+        Of the person column and of sensitive ones, by name: what does not tell two texts apart. "exact": nothing.
+        "plain", as persons are told apart by default: Unicode forms, invisible characters, white space, and the
+        decimals of a whole number. "folded", as sensitive values are counted by default: case and the way a number is
+        written as well. Values are published as they are.
 
     Examples
     --------
@@ -150,6 +156,7 @@ class Schema:
     zone: str | None = None
     missing: str = "value"
     person_ids: str = "pseudonyms"
+    spelling: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for role in ("quasi", "sensitive", "kept", "dropped"):
@@ -172,6 +179,7 @@ class Schema:
             if getattr(self, name) not in choices:
                 raise SchemaError(f"{name} must be one of {', '.join(choices)}.")
         refuse_unknown_zone(self.zone)
+        self._refuse_spelling()
         self._refuse_two_roles()
         self._refuse_ids()
 
@@ -184,6 +192,10 @@ class Schema:
     def quasi_names(self) -> tuple[str, ...]:
         """The names of the quasi-identifiers."""
         return tuple(column.name for column in self.columns)
+
+    def spelling_of(self, name: str) -> str:
+        """What does not tell texts of a column apart: the form by which persons and sensitive values are counted."""
+        return self.spelling.get(name, OF_PERSONS if name == self.person else OF_VALUES)
 
     def roles(self) -> list[tuple[str, str]]:
         """Every (column, role) that the schema names, in a fixed order."""
@@ -215,6 +227,7 @@ class Schema:
             else f"The schema names '{name}' as {role}, but the table has no such column.{did_you_mean(name, columns)}"
             for name, role in absent
         ]
+        problems += self.misspelled()
         named = {name for name, _ in self.roles()}
         meant = {name.rpartition(":")[0] for name, role in absent if role == "quasi"}
         without = [name for name in columns if name not in named | meant]
@@ -228,6 +241,25 @@ class Schema:
             if absent:
                 problems.append(f"The table's columns are: {', '.join(columns)}.")
             raise SchemaError("\n".join(problems))
+
+    def misspelled(self) -> list[str]:
+        """What is wrong with the columns whose spelling is named: it is of persons and of sensitive values only."""
+        counted = [*([self.person] if self.person is not None else []), *self.sensitive]
+        return [
+            f"The spelling of '{name}' is named, but '{name}' is neither the person column nor sensitive."
+            f"{did_you_mean(name, counted)}"
+            for name in self.spelling
+            if name not in counted
+        ]
+
+    def _refuse_spelling(self) -> None:
+        given: object = self.spelling
+        if not isinstance(given, Mapping):
+            raise SchemaError(f"'spelling' must say a form by column, not one {type(given).__name__}.")
+        object.__setattr__(self, "spelling", {str(name): form for name, form in given.items()})
+        wrong = [name for name, form in self.spelling.items() if form not in FORMS]
+        if wrong:
+            raise SchemaError(f"The spelling of '{wrong[0]}' must be one of {', '.join(FORMS)}.")
 
     def _refuse_ids(self) -> None:
         """Refuse person ids that are neither, and what would tell a person's records without them."""

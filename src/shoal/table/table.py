@@ -15,9 +15,16 @@ from shoal.errors import InputError, SchemaError
 from shoal.models.background import Background, background_of
 from shoal.models.related import Related
 from shoal.table.adversary import Adversary, Rules, types_by_rules
-from shoal.table.columns import CategoryColumn, Codes, LineOf, NumberColumn, category_column, code_values, quasi_column
+from shoal.table.columns import (
+    CategoryColumn,
+    Codes,
+    LineOf,
+    NumberColumn,
+    Persons,
+    quasi_column,
+    sensitive_columns,
+)
 from shoal.table.frames import to_polars
-from shoal.table.identifiers import note_on_identifiers, notes_on_spelling
 from shoal.table.scale import Scale
 from shoal.table.schema import Schema
 from shoal.table.shared_dates import SharedDates
@@ -67,14 +74,15 @@ class Table:
         refuse_missing_persons(records, schema, line_of)
         records = _with_plain_floats(records, schema)
         records, notes, line_of = _without_missing(records, schema, line_of)
+        person_of_record, n_persons = np.arange(len(records), dtype=np.int32), len(records)
         if schema.person is not None:
-            notes = (*notes, *note_on_identifiers(schema.person, records[schema.person]))
-        person_of_record, n_persons = _persons(records, schema)
+            persons = Persons.of(records[schema.person], schema.spelling_of(schema.person))
+            person_of_record, n_persons, notes = persons.codes, persons.n, (*notes, *persons.notes)
         quasi = {
             column.name: quasi_column(records[column.name], column, line_of, schema.zone) for column in schema.columns
         }
-        sensitive = {name: category_column(records[name]) for name in schema.sensitive}
-        notes = (*notes, *notes_on_spelling({name: column.categories for name, column in sensitive.items()}))
+        sensitive = sensitive_columns(records, schema)
+        notes = (*notes, *(note for column in sensitive.values() for note in column.notes))
         return cls(schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, line_of=line_of)
 
     @property
@@ -281,10 +289,3 @@ def _without_missing(
     dropped = len(records) - len(kept)
     note = f"{dropped:,} of {len(records):,} records were left out because a quasi-identifier is missing ({named})."
     return records.filter(keep), (note,), lambda record: line_of(int(kept[record]))
-
-
-def _persons(records: pl.DataFrame, schema: Schema) -> tuple[Codes, int]:
-    if schema.person is None:
-        return np.arange(len(records), dtype=np.int32), len(records)
-    codes, distinct = code_values(records[schema.person])
-    return codes, len(distinct)

@@ -22,7 +22,7 @@ from shoal.measuring.spread import SPREAD_NEEDS, UP_TO, RiskSpread, spread_of_ri
 from shoal.models.counts import GroupCounts
 from shoal.reporting.sections.risk import class_of_risk
 from shoal.table.apart import GROUP, observe_linked
-from shoal.table.columns import Codes, code_values
+from shoal.table.columns import Codes, code_values, persons_of
 from shoal.table.observe import Observation, number_alike
 from shoal.table.schema import Schema
 
@@ -252,7 +252,7 @@ def alone_by_set(
     """For each set of columns how many persons are alone with some combination of their values of it."""
     wanted = list(dict.fromkeys(sets))
     coded = {name: _coded(frame[name]) for name in dict.fromkeys(name for names in wanted for name in names)}
-    person_of_record, n_persons = _persons(frame, schema)
+    person_of_record, n_persons = persons_of(frame, schema)
     alone = {}
     for number, names in enumerate(wanted):
         told(number / len(wanted))
@@ -265,13 +265,6 @@ def alone_by_set(
 def _coded(column: pl.Series) -> tuple[Codes, int]:
     codes, distinct = code_values(column)
     return codes, len(distinct) + 1
-
-
-def _persons(frame: pl.DataFrame, schema: Schema) -> tuple[Codes, int]:
-    if schema.person is None:
-        return np.arange(len(frame), dtype=np.int32), len(frame)
-    codes, distinct = code_values(frame[schema.person])
-    return codes, len(distinct)
 
 
 def _worst(
