@@ -27,7 +27,7 @@ from shoal.streaming.source import PORTION, FileSource
 from shoal.streaming.summary import PairCounts, SummaryTable, counts_of_groups
 from shoal.streaming.supported import refuse_models
 from shoal.table.columns import CategoryColumn, category_column
-from shoal.table.observe import are_pseudonyms
+from shoal.table.observe import are_one_only_where_equal
 from shoal.table.schema import Schema
 
 MIXED_BY = np.uint64(0x9E3779B97F4A7C15)
@@ -221,7 +221,7 @@ class _Seen:
         lengths = names.str.len_bytes() if names.dtype == pl.String else None
         if lengths is not None and lengths.min() == lengths.max() == PSEUDONYM_BYTES:
             words = names.cast(pl.Binary).bin.reinterpret(dtype=pl.Int64, endianness="little").to_numpy()
-            if are_pseudonyms(words):
+            if are_one_only_where_equal(words, self.schema.spelling_of(self.schema.person)):
                 return self.persons.number(words)
         raise SchemaError(
             f"The person column '{self.schema.person}' does not hold pseudonyms of shoal's. Verify the file in memory."

@@ -207,7 +207,7 @@ def number_persons(persons: pl.Series, spelling: str) -> tuple[Codes, int]:
     if lengths.min() == lengths.max() == 8:  # as our pseudonyms are
         words = persons.cast(pl.Binary).bin.reinterpret(dtype=pl.Int64, endianness="little")
         codes, distinct_words = counting.number_distinct(words.to_numpy())
-        if are_pseudonyms(distinct_words):
+        if are_one_only_where_equal(distinct_words, spelling):
             return codes, len(distinct_words)
     numbers = persons.cast(pl.Categorical(pl.Categories.random("shoal")))
     codes = numbers.to_physical().cast(pl.Int32).to_numpy()
@@ -220,10 +220,13 @@ def number_persons(persons: pl.Series, spelling: str) -> tuple[Codes, int]:
     return code_of_written[codes], len(distinct)
 
 
-def are_pseudonyms(words: NDArray[np.int64]) -> bool:
-    """Whether texts of eight bytes are digits and capitals, as our pseudonyms are: every spelling tells them apart."""
+def are_one_only_where_equal(words: NDArray[np.int64], spelling: str) -> bool:
+    """Whether texts of eight bytes have only signs that leave a text as it is in a spelling, as our pseudonyms do."""
     signs = words.view(np.uint8)
-    return bool((((signs >= ord("0")) & (signs <= ord("9"))) | ((signs >= ord("A")) & (signs <= ord("Z")))).all())
+    is_plain = (signs > ord(" ")) & (signs <= ord("~")) & (signs != ord("."))
+    if spelling == "folded":
+        is_plain &= (signs < ord("a")) | (signs > ord("z"))  # with capitals alone, case tells nobody apart
+    return spelling == "exact" or bool(is_plain.all())
 
 
 def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:
