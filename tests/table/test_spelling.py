@@ -9,12 +9,20 @@ from typing import Any
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.applying import apply, read_stored
+from shoal.cli.main import cli
 from shoal.errors import CannotSatisfyError, PolicyError, SchemaError
+from shoal.mining.rules import Item, Rule, Rules
+from shoal.pipeline import attack_suite
 from shoal.policy import Policy
+from shoal.reading import Reading
+from shoal.reading.source import Source
+from shoal.relating import Star, StarTable, protect_star
 from shoal.streaming import protect_file
 from shoal.streaming.verify import look_at_file
 from shoal.table.columns import Persons, category_column
@@ -263,3 +271,98 @@ def test_a_policy_keeps_the_spelling() -> None:
     assert Policy.from_document(policy.to_document()).columns.spelling == {"disease": "exact", "patient": "folded"}
     assert policy.schema_of_release().spelling_of("disease") == "exact"
     assert "spelling" not in Policy.of(_schema(), models).to_toml()
+
+
+# --- parts that know persons and values again -------------------------------------------------------------------------
+
+
+def _messy(n: int = 24) -> pl.DataFrame:
+    """Persons of two records each, in two spellings, with the values of one disease in two spellings too."""
+    rows = [
+        (form.format(number), 20 + number // 2, ["Flu", "gout", "cold"][number % 3] if place else word)
+        for number in range(n)
+        for place, (form, word) in enumerate([("Ren\u00e9 {}", "flu"), ("Rene\u0301 {} ", "")])
+    ]
+    return pl.DataFrame(rows, schema=["patient", "age", "disease"], orient="row")
+
+
+def test_anatomized_values_stand_once_in_each_group_and_are_verified() -> None:
+    """Everybody has flu, some in two spellings: counted once as persons, twice as records."""
+    models = [shoal.HAffiliation(h=1), shoal.PersonKAnonymity(k=3)]
+    release = shoal.protect(_messy(), _schema(), models, mask="anatomize")
+    assert release.tables["disease"]["disease"].unique().sort().to_list() == ["Flu", "cold", "gout"]
+    flu = release.tables["disease"].filter(pl.col("disease") == "Flu")
+    assert flu["persons"].sum() == 24
+    assert flu["records"].sum() == 32
+    again = shoal.verify(release.data, _schema(), models, tables=release.tables)
+    assert again.risk.max_gsar == {"disease": 1.0}
+    parts = {"disease": release.tables["disease"].with_columns(pl.lit("Flu").alias("disease"))}
+    assert "once more" in str(shoal.verify(release.data, _schema(), models, tables=parts).verdict.problems)
+
+
+def test_a_permuted_release_keeps_its_spellings() -> None:
+    frame = _messy().unique("age").with_columns(pl.Series("disease", [*HIV, "flu", *"abcdef"]))
+    release = shoal.protect(frame, _schema(), [shoal.LDiversity(l=2)], mask="permute")
+    assert sorted(release.data["disease"]) == sorted(frame["disease"])
+    assert release.verdict.holds
+    assert not shoal.verify(release.data, _schema(), [shoal.LDiversity(l=12, kind="distinct")]).holds
+
+
+def test_later_records_of_a_person_in_another_spelling_have_their_pseudonym(tmp_path: Path) -> None:
+    models = [shoal.PersonKAnonymity(k=3)]
+    frame = _messy()
+    shoal.protect(frame, _schema(), models).write(tmp_path / "out", keep_person_map=True, report=False)
+    later = frame[::2].with_columns(pl.format("\u3000{}", "patient").alias("patient"), disease=pl.lit("FLU"))
+    applied = apply(read_stored(tmp_path / "out"), Reading(later, Source((), "parquet")), _schema())
+    assert (applied.known_persons, applied.new_persons, applied.together.persons) == (24, 0, 24)
+    assert applied.pseudonyms is not None
+    assert applied.pseudonyms["pseudonym"].n_unique() == 24
+    assert set(later["patient"]) < set(applied.pseudonyms["person"])
+    assert applied.frame["disease"].to_list().count("FLU") == 24
+
+
+def test_related_tables_join_persons_by_their_spelling() -> None:
+    star = Star({"person": StarTable(key="patient"), "visit": StarTable(links={"who": "person"})})
+    visits = _messy().select(who="patient", disease="disease")
+    persons = _messy().select("patient", "age")[::2]
+    models = [shoal.PersonKAnonymity(k=3)]
+    release = protect_star({"person": persons, "visit": visits}, star, _schema(), models)
+    assert release.tables["visit"].height == 48
+    assert release.tables["visit"]["who"].n_unique() == 24
+    assert release.notes[0].startswith("24 of 48 identifiers in 'patient'")
+    assert sorted(release.pseudonyms["person"]) == sorted(visits["who"].unique())
+    assert release.pseudonyms["pseudonym"].n_unique() == 24
+    with pytest.raises(SchemaError, match="24 rows repeat one, 24 of them in another spelling"):
+        protect_star({"person": _messy().select("patient", "age"), "visit": visits}, star, _schema(), models)
+
+
+def test_an_attacker_who_says_a_value_in_another_spelling_is_right() -> None:
+    frame = pl.DataFrame({"patient": [*map(str, range(4))], "age": [1] * 4, "disease": ["HIV", "hiv", "Hiv ", "hiv"]})
+    release = shoal.protect(frame, _schema(), [shoal.PersonKAnonymity(k=4)])
+    shouted = frame.with_columns(pl.col("disease").str.to_uppercase())
+    suite = attack_suite(release.data, _schema(), shouted, attacks=["linkage"])
+    guesses = [result for result in suite.results if result.name.endswith("value of disease")]
+    assert guesses
+    assert {(guess.success, guess.blind) for guess in guesses} == {(1.0, 1.0)}
+
+
+def test_rules_are_about_a_value_in_any_spelling() -> None:
+    rules = Rules((Rule((Item("sex", "m"),), Item("disease", "OVARIAN  cancer")),))
+    frame = pl.DataFrame({"sex": ["m", "f"], "disease": ["flu", "Ovarian cancer"]})
+    schema = shoal.Schema(quasi=[shoal.Nominal("sex")], sensitive=["disease"])
+    assert rules.allowed(frame, schema, "disease", ["flu", "Ovarian cancer"]).allowed.tolist() == [
+        [True, False],
+        [True, True],
+    ]
+    exact = shoal.Schema(quasi=[shoal.Nominal("sex")], sensitive=["disease"], spelling={"disease": "exact"})
+    assert rules.allowed(frame, exact, "disease", ["flu", "Ovarian cancer"]).allowed.all()
+
+
+def test_the_flag_switches_it_off(tmp_path: Path) -> None:
+    pl.DataFrame({"patient": ["a", "b"], "age": [1, 1], "disease": ["HIV", "hiv"]}).write_csv(tmp_path / "raw.csv")
+    asked = ["verify", str(tmp_path / "raw.csv"), "--person", "patient", "--quasi", "age", "--sensitive", "disease",
+             "--l", "2", "--l-kind", "distinct"]  # fmt: skip
+    assert CliRunner().invoke(cli, asked).exit_code == 3
+    assert CliRunner().invoke(cli, [*asked, "--spelling", "disease=exact"]).exit_code == 0
+    assert CliRunner().invoke(cli, [*asked, "--spelling", "disease"]).exit_code == 2
+    assert "exact" in CliRunner().invoke(cli, [*asked, "--spelling", "disease=loose"]).output
