@@ -608,4 +608,3 @@ def facts_of_counts(rows: pl.DataFrame, name: str, spelling: str) -> SensitiveFa
     np.add.at(records, codes, rows["records"].to_numpy())
     np.add.at(persons, codes, rows["persons"].to_numpy())
     return replace(facts, records=records, persons=persons)
-
