@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 import shoal
@@ -99,3 +100,18 @@ def test_bounds_are_taken_as_they_are_written() -> None:
     assert by_text.rows[0].point.loss == by_name.rows[0].point.loss
     with pytest.raises(ParameterError, match="a risk and its bound"):
         compare(visits(60), SCHEMA, at=["max_gidr"])  # type: ignore[list-item]
+
+
+def test_what_may_be_left_out_is_left_out_as_in_protect() -> None:
+    heavy = visits(60).filter(pl.col("patient") == pl.col("patient").first())
+    frame = pl.concat([visits(60), *[heavy] * 40])
+    budget = {"max_suppressed": 1, "seed": 3}
+    models = [shoal.RecordRisk(rho=0.3)]
+    release = shoal.protect(frame, SCHEMA, models, **budget)  # type: ignore[arg-type]
+    assert release.risk.persons == 59
+    row = compare(frame, SCHEMA, models, methods=["balance-tree"], **budget).rows[0]  # type: ignore[arg-type]
+    assert row.point is not None
+    assert (row.point.loss, row.point.risk) == (release.utility.ane, release.risk)
+    bound = compare(frame, SCHEMA, methods=["balance-tree"], by=["record-risk"], at="max_gidr=0.3", **budget).rows[0]  # type: ignore[arg-type]
+    assert bound.point is not None
+    assert (bound.point.loss, bound.point.risk) == (release.utility.ane, release.risk)

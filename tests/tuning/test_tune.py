@@ -159,3 +159,35 @@ def test_the_picture_shows_every_point_and_tells_it_in_words(tuned: Tuning) -> N
     assert f"{len(tuned.points)} settings tried" in picture
     assert "record-risk 0.2" in picture
     assert picture.count("http") == 1  # the name of the format
+
+
+def test_a_floor_of_another_attribute_stays() -> None:
+    """A target about one attribute turns no model of another, nor one that is about all of them."""
+    frame = visits(200).with_columns(drug=pl.col("disease").reverse())
+    schema = shoal.Schema(person="patient", quasi=["age", "zip"], sensitive=["disease", "drug"], dropped=["gender"])
+    for asked in (shoal.HAffiliation(h="0.5", column="disease"), shoal.HAffiliation(h="0.5")):
+        found = tune(frame, schema, [asked], targets={"max_gsar.drug": "0.9"}, points=4)
+        assert found.release is not None
+        assert found.release.risk.max_gsar["disease"] <= 0.5
+        assert asked in found.chosen.models  # type: ignore[union-attr]
+
+
+def test_of_a_model_that_is_asked_for_twice_the_stricter_threshold_is_shown() -> None:
+    found = tune(visits(), SCHEMA, [shoal.PersonKAnonymity(k=8)], targets={"prosecutor_risk": "0.5"}, points=3)
+    assert all(point.setting()["person-k-anonymity"] >= 8 for point in found.points)
+
+
+def test_the_choice_keeps_the_limit_on_linkage() -> None:
+    """The setting that loses least is passed over where a perturbed release of it is linked too often."""
+    schema = shoal.Schema(person="patient", quasi=["age", "zip"], dropped=["gender", "disease"])
+    options: dict[str, Any] = {"mask": "perturb", "method": "longest-edge", "seed": 1, "points": 5}
+    free = tune(visits(), schema, targets={"person_k": 3}, **options)
+    assert free.release is not None
+    assert free.release.linkage is not None
+    limit = free.release.linkage.rate * 0.75
+    found = tune(visits(), schema, targets={"person_k": 3}, max_linkage=limit, **options)
+    assert found.release is not None
+    assert found.release.linkage is not None
+    assert found.release.linkage.rate <= limit
+    with pytest.raises(CannotSatisfyError, match="linked to their original numbers"):
+        tune(visits(), schema, targets={"person_k": 3}, max_linkage=0, **options)

@@ -94,6 +94,7 @@ def tune(
             seed=policy.seed,
             max_suppressed=policy.budget.max_suppressed,
             max_records=policy.budget.max_records,
+            max_linkage=policy.max_linkage,
             progress=progress,
             knowledge=policy.knowledge,
             line_of=reading.line_of_record,

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from shoal import pipeline
 from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.grouping import Method
+from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.mining.facing import face
 from shoal.mining.knowledge import Knowledge
@@ -82,6 +85,9 @@ def compare(
     at: str | Mapping[str, Any] | Iterable[Target] = (),
     by: Iterable[str] = DEFAULT_MODELS,
     minimise: str = "ane",
+    seed: int | None = None,
+    max_suppressed: int = 0,
+    max_records: int | None = None,
     progress: Progress = silent,
     knowledge: Knowledge | None = None,
     line_of: LineOf | None = None,
@@ -105,8 +111,8 @@ def compare(
         flag.
     minimise
         The loss that is compared, as in `tune`.
-    knowledge
-        As in `protect`.
+    seed, max_suppressed, max_records, knowledge
+        As in `protect`: what may be left out so that the models, or a bound, can be met.
     """
     pipeline.check_asked(schema, models)
     minimise = checked_loss(minimise)
@@ -120,15 +126,23 @@ def compare(
         )
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = face(table, models, knowledge, is_linked=True)
+    seed = pipeline.checked_seed(seed)
+
+    def allowed(asked: Sequence[Model]) -> Table:
+        rng = np.random.default_rng(seed)
+        return within_budget(table, asked, max_suppressed=max_suppressed, max_records=max_records, rng=rng)
+
     if not targets:
-        return _under(table, named, models, minimise, progress)
+        refuse_unfit(table, models)
+        return _under(allowed(models), named, models, minimise, progress)
     kept = tuple(model for model in models if model.name not in FREE)
+    tables = {target: allowed(_at_target(target, kept)) for target in targets}
     rows: list[ComparisonRow] = []
     ways = [(method, dial) for method in named for dial in dials]
     try:
         for number, ((name, method), dial) in enumerate(ways):
             progress("comparing", number / len(ways))
-            rows += _rows(table, name, method, dial, targets, kept, minimise)
+            rows += _rows(tables, name, method, dial, kept, minimise)
     except KeyboardInterrupt:
         return Comparison(minimise, tuple(rows), stopped=True)
     return Comparison(minimise, tuple(rows))
@@ -138,7 +152,6 @@ def _under(
     table: Table, named: Sequence[tuple[str, Method]], models: Sequence[Model], minimise: str, progress: Progress
 ) -> Comparison:
     """What each method loses under the models as they are; where the whole table breaks one, no method is tried."""
-    refuse_unfit(table, models)
     refuse_impossible(table, models)
     bench = Workbench(table, (), minimise)
     rows: list[ComparisonRow] = []
@@ -154,26 +167,32 @@ def _under(
 
 
 def _rows(
-    table: Table,
+    tables: Mapping[Target, Table],
     name: str,
     method: Method,
     dial: Dial,
-    targets: Sequence[Target],
     kept: tuple[Model, ...],
     minimise: str,
 ) -> Iterable[ComparisonRow]:
-    """What a method with a model loses under each bound. What was tried for one bound serves the others."""
-    bench = Workbench(table, targets, minimise)
-    try:
-        strictest = dial.strictest(table)
-    except CannotSatisfyError:
-        strictest = 1.0
-    for target in targets:
+    """What a method with a model loses under each bound. What was tried for one bound serves others on its table."""
+    benches: dict[int, Workbench] = {}
+    for target, table in tables.items():
         started = time.perf_counter()
+        bench = benches.setdefault(id(table), Workbench(table, list(tables), minimise))
+        try:
+            strictest = dial.strictest(table)
+        except CannotSatisfyError:
+            strictest = 1.0
         _search(bench, dial, strictest, method, target, kept)
         meeting = [point for point in bench.points if target.is_met(point.risk)]
         best = min(meeting, key=lambda point: point.loss, default=None)
         yield ComparisonRow(name, dial.name, target, best, time.perf_counter() - started)
+
+
+def _at_target(target: Target, kept: Sequence[Model]) -> list[Model]:
+    """The model that is the bound itself, where there is one, beside those that stay."""
+    itself = model_of_target(target)
+    return [*kept, *([] if itself is None else [itself])]
 
 
 def _search(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal import pipeline
-from shoal.errors import CannotSatisfyError, ParameterError
+from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError
 from shoal.grouping import BalanceTree, Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
@@ -19,12 +19,13 @@ from shoal.mining.facing import face
 from shoal.mining.knowledge import Knowledge
 from shoal.models.contract import Model
 from shoal.models.exact import as_count
+from shoal.models.h_affiliation import HAffiliation
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Release
 from shoal.table.columns import LineOf
 from shoal.table.schema import Schema
 from shoal.table.table import Table
-from shoal.tuning.dials import DIALS, FREE, VALUES, Dial, dial_for, model_of_target
+from shoal.tuning.dials import DIALS, FREE, Dial, dial_for, model_of_target
 from shoal.tuning.targets import OF_VALUES, Target, checked_loss, parse_targets
 from shoal.tuning.workbench import Point, Workbench
 
@@ -98,6 +99,7 @@ def tune(
     seed: int | None = None,
     max_suppressed: int = 0,
     max_records: int | None = None,
+    max_linkage: float | None = None,
     progress: Progress = silent,
     on_point: OnPoint | None = None,
     knowledge: Knowledge | None = None,
@@ -108,12 +110,12 @@ def tune(
 
     Parameters
     ----------
-    frame, schema, method, mask, options
+    frame, schema, method, mask, options, max_suppressed, max_records, max_linkage
         As in `protect`.
     models
         What every group must meet besides. Where a target governs the same risk, the thresholds of g-balance, record
-        risk, entropy balance (risks of records) and h-affiliation (risks of values) are turned; other models stay as
-        they are.
+        risk, entropy balance (risks of records) and h-affiliation (risks of values, where all attributes that it is
+        about are aimed at) are turned; other models stay as they are.
     targets
         Risks that may not be exceeded: `{"max_gidr": 0.1, "max_gsar.disease": 0.2}`.
     minimise
@@ -167,15 +169,22 @@ def tune(
     if not ranked:
         raise CannotSatisfyError(_out_of_reach(bench.points, aims))
     progress("protecting", 0.0)
+    why = ""
     for point in ranked:
-        release = pipeline.protect(
-            frame, schema, point.models, method=point.method, mask=chosen_mask, seed=seed,
-            max_suppressed=max_suppressed, max_records=max_records, line_of=line_of, measure_input=False,
-        )  # fmt: skip
+        try:
+            release = pipeline.protect(
+                frame, schema, point.models, method=point.method, mask=chosen_mask, seed=seed,
+                max_suppressed=max_suppressed, max_records=max_records, line_of=line_of, measure_input=False,
+                max_linkage=max_linkage,
+            )  # fmt: skip
+        except PrivacyNotMetError as refusal:
+            why = why or f" Of the one that loses least: {refusal}"
+            continue
         if all(target.is_met(release.risk) for target in aims):
             return replace(found, chosen=point, release=release)
     raise CannotSatisfyError(
         f"{len(ranked):,} settings meet the targets as groupings, but none does as it would be published with the mask."
+        f"{why}"
     )
 
 
@@ -205,9 +214,16 @@ class _Search:
     n_points: int
 
     def __post_init__(self) -> None:
-        families = {target.key in OF_VALUES for target in self.targets}
-        self.free = [model for model in self.models if model.name in FREE and (model.name in VALUES) in families]
+        self.free = [model for model in self.models if model.name in FREE and self._is_aimed_at(model)]
         self.kept = tuple(model for model in self.models if model not in self.free)
+
+    def _is_aimed_at(self, model: Model) -> bool:
+        """Whether the targets govern all that a model is about: a floor of another attribute stays."""
+        if not isinstance(model, HAffiliation):
+            return any(target.key not in OF_VALUES for target in self.targets)
+        columns = [target.column for target in self.targets if target.key in OF_VALUES]
+        about = set(self.table.sensitive) if model.column is None else {model.column}
+        return bool(columns) and (None in columns or about <= set(columns))
 
     def at_target(self) -> list[Model]:
         """The models that are the targets themselves, beside those that stay."""

@@ -40,8 +40,12 @@ class Point:
     """Whether every target is met."""
 
     def setting(self) -> dict[str, float]:
-        """The models asked for, with their thresholds."""
-        return {_named(model): model.asked for model in self.models}
+        """The models asked for, with their thresholds; of a model that is asked for twice the stricter one."""
+        asked: dict[str, float] = {}
+        for model in self.models:
+            stricter = max if model.higher_is_safer else min
+            asked[_named(model)] = stricter(model.asked, asked.get(_named(model), model.asked))
+        return asked
 
     def to_dict(self) -> dict[str, object]:
         """The point as JSON."""

@@ -93,6 +93,7 @@ def tune(
         seed=policy.seed,
         max_suppressed=policy.budget.max_suppressed,
         max_records=policy.budget.max_records,
+        max_linkage=policy.max_linkage,
         progress=_Said(tell, {"tuning": "Trying settings", "protecting": "Checking the chosen setting as published"}),
         on_point=found_one,
         knowledge=policy.knowledge,
@@ -160,6 +161,7 @@ def compare(
         try:
             found = tuning.compare(
                 frame, schema, policy.models, methods=[method], at=[bound], by=[model], minimise=minimise,
+                seed=policy.seed, max_suppressed=policy.budget.max_suppressed, max_records=policy.budget.max_records,
                 knowledge=policy.knowledge,
             )  # fmt: skip
             row = finite(found.rows[0].to_dict())
