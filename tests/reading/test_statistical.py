@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import date, datetime, time
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -209,6 +211,66 @@ def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.xlsx").write_text("name\nCanaryPerson\n")
     with pytest.raises(InputError, match="no Excel workbook"):
         read_files(tmp_path / "a.xlsx")
+
+
+def sheet_with(path: Path, fill: Callable[[Any, Any], None]) -> Path:
+    """A workbook with the columns p, x and y, two records, and what else a function writes."""
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("visits")
+        sheet.write_row(0, 0, ["p", "x", "y"])
+        sheet.write_row(1, 0, ["a", 1, 2])
+        sheet.write_row(2, 0, ["b", 3, 4])
+        fill(sheet, book)
+    return path
+
+
+TOTALS = {"columns": [{"header": name} for name in "pxy"], "total_row": True}
+
+
+@pytest.mark.parametrize(
+    ("fill", "told"),
+    [
+        (lambda sheet, _: sheet.write_formula(1, 1, "=1/0", None, "#DIV/0!"), "such as #DIV/0! or #N/A, are read as "
+         "missing: 1 in 'x'."),
+        (lambda sheet, _: sheet.write_formula(2, 2, "=B3*2", None, ""), "1 formulas in 'odd.xlsx' have no result"),
+        (lambda sheet, _: sheet.set_row(2, None, None, {"hidden": True}), "hidden cells (1 rows, 0 ranges of columns)"),
+        (lambda sheet, _: sheet.set_column(2, 2, None, None, {"hidden": True}), "(0 rows, 1 ranges of columns)"),
+        (lambda sheet, _: sheet.write_column(1, 2, [10**16, 10**16 + 2]), "longer ones in 'y'"),
+    ],
+)  # fmt: skip
+def test_what_a_sheet_shows_otherwise_is_told(tmp_path: Path, fill: Callable[..., None], told: str) -> None:
+    (note,) = read_files(sheet_with(tmp_path / "odd.xlsx", fill)).notes
+    assert told in note
+
+
+@pytest.mark.parametrize(
+    ("fill", "told"),
+    [
+        (lambda sheet, _: sheet.merge_range(1, 0, 2, 0, "a"), "1 merged cells among the records"),
+        (lambda sheet, _: sheet.add_table(0, 0, 3, 2, TOTALS), "a row of totals, which is no record"),
+        (lambda sheet, book: sheet.write_datetime(0, 2, date(2020, 1, 2), book.add_format({"num_format": "yyyy"})),
+         "a name that is no text"),
+        (lambda sheet, _: sheet.write_number(1, 2, 1e19), "more than 18 digits"),
+    ],
+)  # fmt: skip
+def test_what_would_make_other_records_is_refused(tmp_path: Path, fill: Callable[..., None], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        read_files(sheet_with(tmp_path / "odd.xlsx", fill))
+
+
+def test_an_empty_text_of_a_formula_and_merged_headings_elsewhere_are_no_faults(tmp_path: Path) -> None:
+    import xlsxwriter
+
+    path = tmp_path / "fine.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        other, sheet = book.add_worksheet("other"), book.add_worksheet("visits")
+        other.merge_range(0, 0, 5, 5, "title")
+        sheet.write_row(0, 0, ["p", "x"])
+        sheet.write_row(1, 0, ["a", "b"])
+        sheet.write_formula(2, 0, '="c"', None, "c")
+    assert read_files(path, sheet="visits").notes == ()
 
 
 # Arrow

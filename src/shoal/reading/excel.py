@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from shoal.errors import InputError, did_you_mean
 from shoal.reading.extras import imported
 from shoal.reading.source import Reading, Source, check_is_file, plain_or_refused, refuse_no_records
+from shoal.reading.statistical import as_whole_numbers
+from shoal.reading.workbook import look_into, refuse_or_tell
+
+MOST_EXACT = 10**15
+"""From here on a number has more than 15 digits."""
 
 
 def read_excel(path: str | Path, *, sheet: str | None = None) -> Reading:
@@ -24,30 +31,69 @@ def read_excel(path: str | Path, *, sheet: str | None = None) -> Reading:
     ------
     InputError
         The file is absent, no workbook or damaged; the sheet is absent, not named where there are several, without
-        records, or has columns without a name or of one name. Or the package fastexcel is not installed.
+        records, has columns without a name or of one name, merged cells among its records, or a row of totals. Or the
+        package fastexcel is not installed.
 
     Notes
     -----
     A column that holds numbers only is read as numbers, dates as dates, and all else, also a mixture, as text; types
-    are found from all records.
+    are found from all records. Cells with an error such as #DIV/0! and formulas without a result are missing, and are
+    counted in a note; so are hidden rows and columns, which are read as all others.
     """
     path = Path(path)
     check_is_file(path)
     fastexcel = imported("fastexcel", extra="stats", what="Reading Excel files")
-    try:
-        names = list(fastexcel.read_excel(path).sheet_names)
-        chosen = _chosen_sheet(path.name, names, sheet)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the reader's words may show values
-            header = fastexcel.read_excel(path).load_sheet(chosen, header_row=None, n_rows=1, dtypes="string")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the reader's words may show values
+        try:
+            book = fastexcel.read_excel(path)
+            chosen = _chosen_sheet(path.name, list(book.sheet_names), sheet)
+            header = book.load_sheet(chosen, header_row=None, n_rows=1, dtypes="string")
+            named = header.to_polars().row(0) if header.height else ()
+            _check_names(path.name, [None if name is None else str(name) for name in named])
+            notes = refuse_or_tell(path.name, look_into(path, chosen, len(named)))
+            notes += _note_on_errors(path.name, book.load_sheet(chosen, dtypes="string"))
+        except (pl.exceptions.PolarsError, fastexcel.FastExcelError, OSError):
+            raise InputError(f"'{path.name}' is no Excel workbook, or a damaged one. Save it again as .xlsx.") from None
+        try:
             frame = pl.read_excel(path, sheet_name=chosen, infer_schema_length=None, raise_if_empty=False)
-    except (pl.exceptions.PolarsError, fastexcel.FastExcelError, OSError):
-        raise InputError(f"'{path.name}' is no Excel workbook, or a damaged one. Save it again as .xlsx.") from None
-    named = header.to_polars().row(0) if header.height else ()
-    _check_names(path.name, [None if name is None else str(name) for name in named])
+        except (pl.exceptions.PolarsError, fastexcel.FastExcelError):
+            raise InputError(
+                f"'{path.name}' has a column whose values fit no type, such as numbers of more than 18 digits, of "
+                "which Excel keeps 15. Write them as texts."
+            ) from None
+    odd = [str(position) for position, name in enumerate(frame.columns, start=1) if name not in named]
+    if odd and frame.height:
+        raise InputError(
+            f"'{path.name}': {len(odd):,} of {len(named):,} columns have a name that is no text (a date, an error), at "
+            f"position {', '.join(odd)}. Write a text there."
+        )
     frame = plain_or_refused(path.name, frame)
     refuse_no_records(path.name, frame)
-    return Reading(frame, Source((path,), "xlsx"))
+    return Reading(frame, Source((path,), "xlsx"), (*notes, *_note_on_digits(path.name, frame)))
+
+
+def _note_on_errors(file: str, texts: Any) -> list[str]:
+    """What to tell of cells that hold an error of a formula, such as #DIV/0!, which is no value."""
+    _, faults = texts.to_arrow_with_errors()
+    columns = [column.name for column in texts.selected_columns]
+    cells = Counter(columns[fault.offset_position[1]] for fault in (faults.errors if faults else ()))
+    if not cells:
+        return []
+    listed = ", ".join(f"{count:,} in '{column}'" for column, count in cells.items())
+    return [f"Cells of '{file}' that hold an error, such as #DIV/0! or #N/A, are read as missing: {listed}."]
+
+
+def _note_on_digits(file: str, frame: pl.DataFrame) -> list[str]:
+    """What to tell of whole numbers that have lost digits before they came here."""
+    whole = [as_whole_numbers(column) for column in frame.iter_columns() if column.dtype.is_numeric()]
+    long = [column.name for column in whole if column.dtype.is_integer() and (column.abs() >= MOST_EXACT).any()]
+    if not long:
+        return []
+    return [
+        f"Excel keeps 15 digits of a number, and '{file}' has longer ones in {', '.join(map(repr, long))}: different "
+        "numbers may have become one. Write such numbers as texts."
+    ]
 
 
 def _chosen_sheet(file: str, names: list[str], sheet: str | None) -> str:
