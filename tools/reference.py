@@ -20,11 +20,12 @@ from typing import Any
 import click
 
 import shoal
-from shoal.cli.choices import MASK_FLAGS, METHOD_FLAGS, MODEL_FLAGS
+from shoal.cli.choices import MASK_FLAGS, METHOD_FLAGS
 from shoal.cli.main import cli
 from shoal.grouping import METHODS
 from shoal.masking import MASKS
 from shoal.models import MODELS
+from shoal.models.contract import Flag as ModelFlag
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 MADE = "*Made from the code by `make reference`; change the code, not this page.*"
@@ -49,14 +50,6 @@ ANSWERS = {
     "Utility": "shoal.measuring.utility",
 }
 """What the functions answer with. Nobody makes these by hand, so they are not public names of the package."""
-
-OTHER_FLAGS = {
-    ("alpha-k-anonymity", "alpha"): "--alpha-k A,K",
-    ("alpha-k-anonymity", "k"): "--alpha-k A,K",
-    ("joint-diversity", "caps"): "--joint-caps C=N,...",
-}
-"""Flags that say more than one parameter, or say it in a form of their own."""
-
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
@@ -383,11 +376,15 @@ def parameters_of(thing: Any) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in inspect.signature(thing).parameters.items()}
 
 
+def _written(flag: ModelFlag) -> str:
+    """A flag, with what it takes where that is more than one value."""
+    return f"--{flag.name} {flag.metavar}" if "," in flag.metavar else f"--{flag.name}"
+
+
 def flag_of(name: str, parameter: str, folder: str) -> str:
     """The flag that sets a parameter; empty where only Python and a policy can."""
     if folder == "models":
-        flags = [f"--{flag.replace('_', '-')}" for flag, place in MODEL_FLAGS.items() if place == (name, parameter)]
-        flags += [OTHER_FLAGS[name, parameter]] if (name, parameter) in OTHER_FLAGS else []
+        flags = [_written(flag) for flag in MODELS[name].flags() if parameter in flag.parameters]
     else:
         known = METHOD_FLAGS if folder == "methods" else MASK_FLAGS
         flags = [f"--{parameter.replace('_', '-')}"] if parameter in known else []

@@ -42,8 +42,9 @@ from shoal.mining.knowledge import Knowledge
 from shoal.mining.rules import Rules
 from shoal.models.contract import Model
 from shoal.models.counts import JOINT, SPREAD_OF_RECORDS
+from shoal.models.every_table import EveryTable
 from shoal.models.exact import IntArray
-from shoal.models.related import EveryTable, Related
+from shoal.models.related import Related
 from shoal.models.verdict import Verdict
 from shoal.progress import Progress, silent
 from shoal.publishing.cells import note_on_cells

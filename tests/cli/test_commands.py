@@ -264,8 +264,10 @@ def test_the_command_answers_as_a_program(shoal: Shoal, tmp_path: Path) -> None:
     assert run.stderr == ""
 
 
-@pytest.mark.parametrize("command", [[], ["protect"], ["demo"]])
-def test_help_comes_at_once(command: list[str]) -> None:
+@pytest.mark.parametrize(("command", "most"), [([], 0.25), (["demo"], 0.25), (["protect"], 0.5)])
+def test_help_comes_at_once(command: list[str], most: float) -> None:
+    """The models are asked for their flags only where these are shown, which takes numpy."""
+
     def seconds_of_cpu() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         run = subprocess.run([sys.executable, "-m", "shoal.cli.main", *command, "--help"], capture_output=True,
@@ -274,7 +276,7 @@ def test_help_comes_at_once(command: list[str]) -> None:
         assert "Examples:" in run.stdout
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    assert min(seconds_of_cpu() for _ in range(3)) <= 0.25
+    assert min(seconds_of_cpu() for _ in range(3)) <= most
 
 
 def test_help_names_every_command_and_flag(shoal: Shoal) -> None:

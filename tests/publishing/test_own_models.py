@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import shoal
 from shoal.cli.main import cli
 from shoal.errors import ParameterError
-from shoal.models import MODELS
+from shoal.models import MODELS, Model
 from shoal.models.counts import GroupCounts
 from shoal.streaming import protect_file
 
@@ -24,7 +24,7 @@ SCHEMA = shoal.Schema(person="p", quasi=["q"])
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvenGroups:
+class EvenGroups(Model):
     """Every group has an even number of persons, and at least as many as asked."""
 
     least: int

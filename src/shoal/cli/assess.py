@@ -18,7 +18,7 @@ Assess always answers (exit code 0), also where a model is not met: it tells wha
 """
 
 
-@click.command(epilog=EPILOG, short_help="The risk of a table as it is.")
+@click.command(cls=options.CommandWithParts, epilog=EPILOG, short_help="The risk of a table as it is.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.policy
 @options.columns

@@ -13,37 +13,12 @@ from shoal.cli.options import ENGINES
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
+    from shoal.models.contract import Flag, Model
     from shoal.policy import Policy
     from shoal.publishing.read import PublishedFiles
     from shoal.reading import CsvOptions, Reading
 
 Flags = Mapping[str, Any]
-
-# flag -> (model, parameter); a flag that holds "k=5" names the parameter itself
-MODEL_FLAGS = {
-    "g_balance": ("g-balance", "g"),
-    "h_affiliation": ("h-affiliation", "h"),
-    "record_risk": ("record-risk", "rho"),
-    "entropy_balance": ("entropy-balance", "k"),
-    "k": ("k-anonymity", "k"),
-    "person_k": ("person-k-anonymity", "k"),
-    "l": ("l-diversity", "l"),
-    "l_kind": ("l-diversity", "kind"),
-    "l_c": ("l-diversity", "c"),
-    "l_count": ("l-diversity", "count"),
-    "t": ("t-closeness", "t"),
-    "t_distance": ("t-closeness", "distance"),
-    "beta": ("beta-likeness", "beta"),
-    "beta_kind": ("beta-likeness", "kind"),
-    "delta": ("delta-disclosure", "delta"),
-    "joint_l": ("joint-diversity", "l"),
-    "exponential_l": ("exponential-l", "l"),
-    "matching_l": ("matching-diversity", "l"),
-    "min_expectation": ("matching-diversity", "min_expectation"),
-    "max_len": ("matching-diversity", "max_len"),
-}
-STAND_INS = {"g-balance": {"g", "k"}, "h-affiliation": {"h", "l"}}
-"""Parameters that say the same thing in two ways: one given by flag replaces the other."""
 
 SINGLE_FLAGS = ("person", "person_ids", "time", "time_as", "time_of_day", "shared_dates", "zone", "missing")
 COLUMN_FLAGS = {"quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped"}
@@ -217,48 +192,55 @@ def _renamed(texts: Sequence[str], files: Sequence[str]) -> list[dict[str, str]]
 
 
 def _lay_models(document: dict[str, Any], flags: Flags) -> None:
-    from shoal.policy.numbers import number_or_text
+    from shoal.models import MODELS
 
     asked: dict[str, dict[str, Any]] = {}
-    for flag, (model, parameter) in MODEL_FLAGS.items():
-        if flags.get(flag) is not None:
-            name, is_given, value = flags[flag].partition("=")
-            if not is_given:
-                name, value = parameter, flags[flag]
-            asked.setdefault(model, {})[name.strip()] = number_or_text(value)
-    if flags.get("alpha_k") is not None:
-        parts = flags["alpha_k"].split(",")
-        if len(parts) != 2:
-            raise click.UsageError("--alpha-k takes two numbers: --alpha-k 0.5,5")
-        asked["alpha-k-anonymity"] = {"alpha": number_or_text(parts[0]), "k": number_or_text(parts[1])}
-    if flags.get("joint_caps") is not None:
-        asked.setdefault("joint-diversity", {})["caps"] = _caps(flags["joint_caps"])
-    for model, parameters in asked.items():
+    for model in MODELS.values():
+        for flag in model.flags():
+            given = flags.get(flag.name.replace("-", "_"))
+            if given is not None:
+                asked.setdefault(model.name, {}).update(_parameters_given(flag, given))
+    for name, parameters in asked.items():
         document.setdefault("models", {})
-        document["models"][model] = _laid(document["models"].get(model, {}), parameters, model)
+        document["models"][name] = _laid(document["models"].get(name, {}), parameters, MODELS[name])
 
 
-def _caps(text: str) -> dict[str, Any]:
-    """Caps written as column=number, separated by commas."""
+def _parameters_given(flag: Flag, given: str) -> dict[str, Any]:
+    """What a flag of a model says: its one parameter, another that is named ("k=5"), a list of columns, or several."""
     from shoal.policy.numbers import number_or_text
 
-    caps = {}
-    for part in text.split(","):
+    if len(flag.parameters) > 1:
+        parts = given.split(",")
+        if len(parts) != len(flag.parameters):
+            raise click.UsageError(f"--{flag.name} takes {len(flag.parameters)} values: --{flag.name} {flag.metavar}")
+        return dict(zip(flag.parameters, map(number_or_text, parts), strict=True))
+    (parameter,) = flag.parameters
+    if flag.metavar.startswith("C=N"):
+        return {parameter: _numbers_of_columns(flag, given)}
+    name, is_named, value = given.partition("=")
+    return {name.strip(): number_or_text(value)} if is_named else {parameter: number_or_text(given)}
+
+
+def _numbers_of_columns(flag: Flag, given: str) -> dict[str, Any]:
+    """Numbers written as column=number, separated by commas."""
+    from shoal.policy.numbers import number_or_text
+
+    numbers = {}
+    for part in given.split(","):
         column, _, number = part.rpartition("=")
         if not column.strip():
-            raise click.UsageError("--joint-caps takes columns with a number: --joint-caps treatment=2,disease=4")
-        caps[column.strip()] = number_or_text(number)
-    return caps
+            raise click.UsageError(f"--{flag.name} takes columns with a number: --{flag.name} treatment=2,disease=4")
+        numbers[column.strip()] = number_or_text(number)
+    return numbers
 
 
-def _laid(before: Any, parameters: dict[str, Any], model: str) -> dict[str, Any]:
+def _laid(before: Any, parameters: dict[str, Any], model: type[Model]) -> dict[str, Any]:
     """Parameters of a model from the flags over those of the policy file."""
-    from shoal.policy.load import threshold_name
-
     if isinstance(before, list):
         return parameters
-    table = dict(before) if isinstance(before, Mapping) else {threshold_name(model): before}
-    replaced = STAND_INS.get(model, set()) if STAND_INS.get(model, set()) & parameters.keys() else set()
+    table = dict(before) if isinstance(before, Mapping) else {model.threshold(): before}
+    alike = {model.threshold(), *model.stand_ins}  # which say the same thing in several ways
+    replaced = alike if alike & parameters.keys() else set()
     return {**{key: value for key, value in table.items() if key not in replaced}, **parameters}
 
 

@@ -33,7 +33,7 @@ def _listed(ctx: click.Context, param: click.Parameter, given: str) -> tuple[str
     return tuple(part.strip() for part in given.split(",") if part.strip())
 
 
-@click.command(epilog=EPILOG, short_help="Compare methods: what each loses.")
+@click.command(cls=options.CommandWithParts, epilog=EPILOG, short_help="Compare methods: what each loses.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--methods", default="balance-tree,mondrian", show_default=True, callback=_listed, metavar="M,M",
               help="Methods, with options behind a colon: balance-tree:cut=median.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The flags that commands share. Nothing but click is imported here; values stay texts until a policy is made."""
+"""The flags that commands share; those of models are made from the models. Values stay texts until a policy is made."""
 
 from __future__ import annotations
 
@@ -107,38 +107,42 @@ source = _together(
                  "person file calls it otherwise."),
 )  # fmt: skip
 
-models = _together(
-    click.option("--g-balance", metavar="G", help="Records are spread evenly over the persons of every group: 0.8, or "
-                 "k=5 for the g that 5 persons with equally many records have."),
-    click.option("--h-affiliation", metavar="H", help="No sensitive value belongs to more than this share of a group's "
-                 "persons: 0.5, or l=2."),
-    click.option("--record-risk", metavar="RHO", help="Nobody owns more than this share of a group's records: 0.1."),
-    click.option("--entropy-balance", metavar="K", help="Whose a record is, is as hard to guess as among K persons."),
-    click.option("--k", metavar="K", help="Every group has at least K records."),
-    click.option("--person-k", metavar="K", help="Every group has at least K persons."),
-    click.option("--l", metavar="L", help="l-diversity of the sensitive values of every group: 3."),
-    click.option("--l-kind", metavar="KIND", help="frequency (default), distinct, entropy or recursive."),
-    click.option("--l-c", metavar="C", help="The factor of --l-kind recursive."),
-    click.option("--l-count", metavar="WHAT", help="Count records (default) or persons."),
-    click.option("--t", metavar="T", help="t-closeness: groups are distributed nearly as the whole table: 0.2."),
-    click.option("--t-distance", metavar="KIND", help="equal (default) or ordered."),
-    click.option("--alpha-k", metavar="A,K", help="(alpha,k)-anonymity: 0.5,5."),
-    click.option("--beta", metavar="B", help="beta-likeness: a value's share in a group is at most 1 + B times that in "
-                 "the table."),
-    click.option("--beta-kind", metavar="KIND", help="basic (default) or enhanced."),
-    click.option("--delta", metavar="D", help="delta-disclosure: shares in group and table differ by less than e^D."),
-    click.option("--joint-l", metavar="L", help="joint diversity: excluding fewer than L values, of any sensitive "
-                 "attributes, leaves somebody in every group."),
-    click.option("--joint-caps", metavar="C=N,...", help="For --joint-l: at most N of the excluded values are of "
-                 "attribute C; 0 leaves it unprotected."),
-    click.option("--exponential-l", metavar="L", help="Each attribute has L values among records equal on all others "
-                 "(a baseline for study)."),
-    click.option("--matching-l", metavar="L", help="matching diversity: everybody may have L values, also to somebody "
-                 "who knows which never go with which quasi-identifiers."),
-    click.option("--min-expectation", metavar="E", help="For --matching-l: how probable it must be that chance alone "
-                 "would have broken a rule that is mined: 0.9 (default)."),
-    click.option("--max-len", metavar="N", help="For --matching-l: how many quasi-identifiers a rule may combine (1)."),
-)  # fmt: skip
+
+class ModelFlags(click.Option):
+    """Stands for the flags of all models until they are needed, since asking the models takes a while."""
+
+    def __init__(self) -> None:
+        super().__init__(["--models-come-here"], hidden=True, expose_value=False)
+
+    def flags(self) -> list[click.Parameter]:
+        """A flag for each parameter of each model, as the models say it."""
+        from shoal.models import MODELS
+
+        return [
+            click.Option([f"--{flag.name}"], metavar=flag.metavar, help=flag.help)
+            for model in MODELS.values()
+            for flag in model.flags()
+        ]
+
+
+class CommandWithParts(click.Command):
+    """A command whose flags are partly those of models, which are asked when the command runs or is explained."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The flags in the order of their help."""
+        for at, param in enumerate(self.params):
+            if isinstance(param, ModelFlags):
+                self.params[at : at + 1] = param.flags()
+                break
+        return super().get_params(ctx)
+
+
+def models(command: Command) -> Command:
+    """The flags of all models; the command is a `CommandWithParts`."""
+    own: list[click.Parameter] = command.__dict__.setdefault("__click_params__", [])
+    own.append(ModelFlags())
+    return command
+
 
 making = _together(
     click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, "

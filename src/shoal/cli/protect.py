@@ -37,7 +37,9 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 """
 
 
-@click.command(epilog=EPILOG, short_help="Make a release that keeps every promise, or none.")
+@click.command(
+    cls=options.CommandWithParts, epilog=EPILOG, short_help="Make a release that keeps every promise, or none."
+)
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")

@@ -32,7 +32,9 @@ as they are. Ctrl-C ends the search and keeps what was found.
 """
 
 
-@click.command(epilog=EPILOG, short_help="Find the setting that loses least under a risk.")
+@click.command(
+    cls=options.CommandWithParts, epilog=EPILOG, short_help="Find the setting that loses least under a risk."
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--target", "targets", multiple=True, required=True, metavar="RISK=BOUND",
               help="A risk that may not be exceeded: max_gidr=0.10 is nobody above 10 %. May be repeated.")  # fmt: skip

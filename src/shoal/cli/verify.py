@@ -31,7 +31,7 @@ Exit codes: 0 every model is met and no file was changed; 3 not.
 """
 
 
-@click.command(epilog=EPILOG, short_help="Recount a release: are its promises kept?")
+@click.command(cls=options.CommandWithParts, epilog=EPILOG, short_help="Recount a release: are its promises kept?")
 @click.argument("release", metavar="RELEASE")
 @click.option("--rules", "rules_file", metavar="FILE", help="The rules that an adversary may know, for --matching-l "
               "(default: those in the folder's steward/rules.json).")  # fmt: skip

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from shoal.kernels.bucketing import Kinds
 
 ORDERS = ("similar", "balanced", "rarest")
-DIVERSITY = ("matching-diversity", "l-diversity", "joint-diversity", "exponential-l")
 """Models that say how many different values a bucket must have."""
 WINDOW = 8
 """Buckets over which somebody's place in the row is shuffled."""
@@ -166,7 +165,7 @@ def refuse_odd_size(m: object) -> None:
 
 def size_of_buckets(m: int | None, table: Table, models: Sequence[Model], method: str) -> int:
     """The persons a bucket: as many as the models ask for different values, and at least as many as asked for."""
-    asked = [math.ceil(model.asked) for model in models if model.name in DIVERSITY]
+    asked = [math.ceil(model.asked) for model in models if model.is_diversity]
     if m is None and not asked:
         raise ParameterError(
             f"The method {method} must know how many different values a bucket should have. Ask for matching diversity "
@@ -186,11 +185,11 @@ def columns_to_differ(table: Table, models: Sequence[Model], size: int) -> tuple
     if not table.sensitive:
         raise SchemaError("Buckets have persons with different sensitive values, but no sensitive attribute is named.")
     about: set[str] = set()
-    asked = [model for model in models if model.name in DIVERSITY]
+    asked = [model for model in models if model.is_diversity]
     for model in asked:
-        column = getattr(model, "column", None)
-        caps = getattr(model, "caps", None) or {}
-        about |= {column} if column is not None else {name for name in table.sensitive if caps.get(name) != 0}
+        caps = model.caps or {}
+        uncapped = {name for name in table.sensitive if caps.get(name) != 0}
+        about |= {model.column} if model.column is not None else uncapped
     names = tuple(name for name in table.sensitive if name in about or not asked)
     return tuple(name for name in names if table.sensitive[name].n_codes >= size) or names
 
@@ -277,7 +276,7 @@ def _is_kept(model: Model, table: Table, columns: Sequence[str], size: int) -> b
     """Whether buckets keep a model by the way they are formed: any two members may change places."""
     if model.name != "matching-diversity" or table.adversary is None:
         return False
-    about = set(table.sensitive) if getattr(model, "column", None) is None else {getattr(model, "column", None)}
+    about = set(table.sensitive) if model.column is None else {model.column}
     return model.asked <= size and about <= set(columns)
 
 

@@ -179,12 +179,13 @@ def _to_leave_out(table: Table, models: Sequence[Model], at_most: int) -> NDArra
 
 def _excluded_by_rules(table: Table, models: Sequence[Model]) -> NDArray[np.int64]:
     """The persons for whom rules that an adversary knows leave too few values, in the order of their numbers."""
-    asked = [getattr(model, "members_below", None) for model in models if model.needs & BACKGROUND]
+    asked = [model for model in models if model.needs & BACKGROUND]
     if not asked:
         return np.zeros(0, np.int64)
     counts = Observation.of_whole(table).counts(BACKGROUND)
-    below = [members_below(counts) for members_below in asked if members_below is not None]
-    return np.flatnonzero(np.any(below, axis=0))  # in one group, members come in the order of the persons
+    below = [model.members_below(counts) for model in asked]
+    # in one group, members come in the order of the persons
+    return np.flatnonzero(np.any([own for own in below if own is not None], axis=0))
 
 
 def _with_commonest_value(
@@ -196,7 +197,7 @@ def _with_commonest_value(
     broken = [model for model in models if not model.needs & TOGETHER and not model.holds(counts).all()]
     if not broken:
         return heavy[:0]
-    named = {getattr(model, "column", None) for model in broken}
+    named = {model.column for model in broken}
     columns = [column for name, column in table.sensitive.items() if None in named or name in named]
     if not columns:
         return heavy[:0]

@@ -74,7 +74,7 @@ def refuse_unfit_values(seen: Mapping[str, tuple[int, int]], models: Sequence[Mo
     for model in models:
         if not model.needs & JOINT:
             continue
-        caps = getattr(model, "caps", None) or {}
+        caps = model.caps or {}
         protected = [name for name in seen if caps.get(name) != 0]
         unfit = [problem for name in protected for problem in _unfit(name, *seen[name], n_records, model)]
         if unfit:
@@ -91,7 +91,7 @@ def refuse_unfit_values(seen: Mapping[str, tuple[int, int]], models: Sequence[Mo
 
 def _unfit(name: str, n_missing: int, n_codes: int, n_records: int, model: Model) -> list[str]:
     """Why a sensitive attribute does not go with a model of all of them together."""
-    may_cap = hasattr(model, "caps")
+    may_cap = model.takes("caps")
     instead = "drop the column, or leave it unprotected with a cap of 0" if may_cap else "or drop the column"
     if n_missing:
         return [
@@ -136,7 +136,7 @@ def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> tuple[str,
     """Why a whole table breaks a model, and what to do."""
     n_records, n_persons = int(counts.records.sum()), int(counts.persons.sum())
     reached = worst_of(model, model.reached(counts))
-    column = getattr(model, "column", None)
+    column = model.column
     where = f" on '{column}'" if column else ""
     without = f", without the {n_suppressed:,} persons left out," if n_suppressed else ""
     said = (
@@ -178,17 +178,16 @@ def _explain_tables(related: RelatedCounts, n_suppressed: int) -> Iterator[tuple
 
 def _reach_together(model: Model, counts: GroupCounts, reached: float) -> tuple[str, str]:
     """What all sensitive attributes together reach; leaving persons out makes it smaller."""
-    proof = getattr(model, "proof", None)
-    if proof is not None and proof(counts)[0] == "limit":
+    if model.gave_up(counts)[0]:
         return f"are proved to reach {reached:g}, and a longer search was given up.", f"Ask for at most {reached:g}."
-    caps = ", or cap the attributes that have few values" if hasattr(model, "caps") else ""
+    caps = ", or cap the attributes that have few values" if model.takes("caps") else ""
     return f"reach {reached:g}.", f"Ask for at most {reached:g}{caps}."
 
 
 def _reach_by_rules(model: Model, counts: GroupCounts, reached: float) -> tuple[str, str]:
     """What rules that an adversary knows leave, and what to relax."""
-    below = getattr(model, "members_below", None)
-    n_below = 0 if below is None else int(below(counts).sum())
+    below = model.members_below(counts)
+    n_below = 0 if below is None else int(below.sum())
     fewer = f"Ask for at most {reached:g}, reckon" if reached >= 2 else "Reckon"
     return (
         f"leave {n_below:,} persons fewer than {model.asked:g} values, the fewest {reached:g}, once the rules are "
@@ -208,7 +207,7 @@ def refuse_excluded(table: Table, models: Sequence[Model]) -> None:
     told = []
     for model in models:
         if model.needs & BACKGROUND:
-            column = getattr(model, "column", None)
+            column = model.column
             names = list(table.sensitive) if column is None else [column]
             told += [_excluded(table, table.adversary, model, name) for name in names if name in table.sensitive]
     problems = [problem for problem in told if problem is not None]

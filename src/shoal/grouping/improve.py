@@ -188,7 +188,7 @@ def _mixed(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
 
 def _is_limited(model: Model) -> bool:
     """Whether limits say all that a model asks."""
-    return getattr(model, "limits", None) is not None
+    return model.limits is not None
 
 
 def _limits(space: PersonSpace, models: Sequence[Model]) -> Limits | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -59,17 +58,16 @@ def face(
 
 def bound_to(models: Sequence[Model], rules: Rules | None) -> tuple[Model, ...]:
     """The models, those that reckon with an adversary bound to rules, unless they bring some."""
-
-    def bound(model: Any) -> Model:
-        lacks = model.needs & BACKGROUND and model.rules is None
-        return replace(model, rules=rules) if lacks else model
-
-    return tuple(map(bound, models)) if rules is not None else tuple(models)
+    if rules is None:
+        return tuple(models)
+    return tuple(
+        model.knowing(rules) if model.needs & BACKGROUND and model.rules is None else model for model in models
+    )
 
 
 def rules_known(models: Sequence[Model]) -> Rules | None:
     """The rules that models reckon with, or None where they bring none; an adversary knows all or nothing of them."""
-    asked: list[Any] = [model for model in models if model.needs & BACKGROUND]
+    asked = [model for model in models if model.needs & BACKGROUND]
     brought = [model.rules for model in asked if model.rules is not None]
     if any(rules != brought[0] for rules in brought) or (brought and len(brought) < len(asked)):
         raise ParameterError(
@@ -96,9 +94,9 @@ def items_of_nobody(rules: Rules, frame: pl.DataFrame, schema: Schema) -> int:
 def _mining(models: Sequence[Model], knowledge: Knowledge | None) -> Knowledge:
     """How rules are mined: as the models say, and else as is said of the adversary."""
     knowledge = Knowledge() if knowledge is None else knowledge
-    asked: list[Any] = [model for model in models if model.needs & BACKGROUND]
+    asked = [model.knowledge for model in models if model.needs & BACKGROUND]
     for name in ("min_expectation", "max_len"):
-        said = {getattr(model, name) for model in asked} - {None}
+        said = {own[name] for own in asked if name in own}
         if len(said) > 1:
             raise ParameterError(f"{len(asked)} models have rules mined with a different {name}. Give all the same.")
         if said:

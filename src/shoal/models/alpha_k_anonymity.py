@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import ParameterError
-from shoal.models.contract import OnSensitive
+from shoal.models.contract import OnSensitive, as_share, flagged
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_count, as_fraction, ratio_at_most, share
 
@@ -36,13 +36,15 @@ class AlphaKAnonymity(OnSensitive):
     0.5
     """
 
-    alpha: Threshold
-    k: int
+    alpha: Threshold = field(metadata=flagged("A", "The largest share of a value."))
+    k: int = field(metadata=flagged("K", "The fewest records."))
     column: str | None = None
     name: ClassVar[str] = "alpha-k-anonymity"
     needs: ClassVar[frozenset[str]] = frozenset({"records", "most_records_of_value"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
+    flag: ClassVar[str | None] = "alpha-k"
+    shared_flag: ClassVar[tuple[str, str] | None] = ("A,K", "(alpha,k)-anonymity: 0.5,5.")
 
     def __post_init__(self) -> None:
         alpha = as_fraction(self.alpha, name="alpha")
@@ -57,6 +59,13 @@ class AlphaKAnonymity(OnSensitive):
     def asked(self) -> float:
         """The threshold alpha."""
         return float(self.alpha)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        return (
+            f"Every group has at least {self.k} records, and no {self.value_in_words} in more than "
+            f"{as_share(self.alpha)} of them"
+        )
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether each group has k records and no value in more than a share alpha of them."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.contract import OnSensitive
+from shoal.models.contract import OnSensitive, as_number, flagged
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_choice, as_fraction, ratio_at_most, share
 from shoal.models.likeness import Likeness, compare
@@ -43,13 +44,16 @@ class BetaLikeness(OnSensitive):
     1.0
     """
 
-    beta: Threshold
-    kind: str = "basic"
+    beta: Threshold = field(
+        metadata=flagged("B", "beta-likeness: a value's share in a group is at most 1 + B times that in the table.")
+    )
+    kind: str = field(default="basic", metadata=flagged("KIND", "basic (default) or enhanced."))
     column: str | None = None
     name: ClassVar[str] = "beta-likeness"
     needs: ClassVar[frozenset[str]] = frozenset({"values_of_group"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
+    flag: ClassVar[str | None] = "beta"
 
     def __post_init__(self) -> None:
         as_choice(self.kind, name="kind of beta-likeness", choices=KINDS)
@@ -62,6 +66,11 @@ class BetaLikeness(OnSensitive):
     def asked(self) -> float:
         """The threshold beta."""
         return float(self.beta)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        times = as_number(1 + Fraction(self.beta))
+        return f"No {self.value_in_words} is more than {times} times as common in a group as in the table"
 
     def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray:
         likeness = compare(attribute)

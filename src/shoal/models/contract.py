@@ -1,9 +1,13 @@
-"""What every privacy model offers."""
+"""What every privacy model offers, and all that others ask of it: flags, plain words, the dial for tuning."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -11,44 +15,206 @@ from shoal.errors import SchemaError, did_you_mean
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray
 
+if TYPE_CHECKING:
+    from shoal.models.limits import SpreadLimits
 
-@runtime_checkable
-class Model(Protocol):
-    """A promise about every group of a release.
 
-    `needs` says which counts it reads (names in `shoal.models.counts`), `monotone` whether groups that hold still
-    hold when merged, `higher_is_safer` which way `reached` runs.
+@dataclass(frozen=True)
+class Dial:
+    """How the threshold of a model is turned from loose to strict.
+
+    `size_of` and `threshold_of` translate between the threshold and the effective size that it stands for (persons that
+    share the records, values that hide each other): sizes are what a ladder steps through evenly, by factors.
+    """
+
+    threshold_of: Callable[[float], float]
+    size_of: Callable[[float], float]
+    is_whole: bool = False
+    of_values: bool = False
+    """Whether it moves what is learned of values, and not who is found."""
+    digits_from_one: bool = False
+    """Whether digits count from 1: 0.98 and 0.985 are far apart."""
+    is_free: bool = False
+    """Whether `tune` may turn it where a policy asks for the model; others are floors that stay as they are."""
+
+    @classmethod
+    def share(cls, *, of_values: bool = False, is_free: bool = False) -> Dial:
+        """The dial of a share that falls as it gets stricter: 1/size."""
+        return cls(lambda size: 1 / size, lambda share: 1 / share, of_values=of_values, is_free=is_free)
+
+    @classmethod
+    def count(cls, *, is_whole: bool = True, of_values: bool = False, is_free: bool = False) -> Dial:
+        """The dial of a number that is the size itself."""
+        return cls(float, float, is_whole=is_whole, of_values=of_values, is_free=is_free)
+
+    @property
+    def loose_is_high(self) -> bool:
+        """Whether a higher threshold asks for less."""
+        return self.threshold_of(2.0) < self.threshold_of(1.0)
+
+
+def flagged(metavar: str, help: str, *, flag: str | None = None, is_kept_apart: bool = False) -> Mapping[str, Any]:
+    """What a field of a model says of itself to doors: how its flag is called and what it means, in one sentence."""
+    return MappingProxyType({"metavar": metavar, "help": help, "flag": flag, "is_kept_apart": is_kept_apart})
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag of the command line and the parameters of a model that it gives."""
+
+    name: str
+    parameters: tuple[str, ...]
+    metavar: str
+    help: str
+
+
+class Model(ABC):
+    """A promise about every group of a release: a frozen dataclass whose first field is its threshold.
+
+    What a model does not say of itself is taken in the way that is safe: that it is not monotone, that no limits say
+    the same, that nothing but its own counts proves it.
     """
 
     name: ClassVar[str]
-    monotone: ClassVar[bool]
+    """What policies and reports call it."""
+    flag: ClassVar[str | None] = None
+    """The flag of its threshold, where that is not its name."""
+    shared_flag: ClassVar[tuple[str, str] | None] = None
+    """The metavar and help of one flag that takes all parameters without a default, separated by commas."""
+    monotone: ClassVar[bool] = False
+    """Whether groups that hold still hold when merged."""
     higher_is_safer: ClassVar[bool]
+    """Which way `reached` runs."""
+    is_diversity: ClassVar[bool] = False
+    """Whether it asks for different values among persons, so that buckets of persons who differ meet it."""
+    has_bound: ClassVar[bool] = False
+    """Whether `holds_by_bound` can prove it from less than it needs."""
+    stand_ins: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Parameters that say the threshold in another way, and the class methods that turn them into it."""
+    dial: ClassVar[Dial | None] = None
 
     @property
+    @abstractmethod
     def needs(self) -> frozenset[str]:
-        """Names of the counts that the model reads."""
-        ...
+        """Names of the counts that the model reads (`shoal.models.counts`)."""
 
     @property
+    @abstractmethod
     def asked(self) -> float:
         """The threshold, as a number to show."""
-        ...
 
+    @abstractmethod
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether each group meets the model; exact at the threshold."""
-        ...
 
+    @abstractmethod
     def reached(self, groups: GroupCounts) -> FloatArray:
         """The value that each group reaches, to show beside `asked`."""
-        ...
+
+    @property
+    def column(self) -> str | None:
+        """The one sensitive attribute that it is about; None where that is each, or where it is about none."""
+        return None
+
+    @property
+    def caps(self) -> Mapping[str, int] | None:
+        """How many values of each attribute may be excluded at the most, where a model has such caps."""
+        return None
+
+    @property
+    def limits(self) -> SpreadLimits | None:
+        """The model said as limits on records and persons; None where it cannot be said so."""
+        return None
+
+    @property
+    def rules(self) -> Any:
+        """The rules that an adversary is taken to know, where it brings some."""
+        return None
+
+    def knowing(self, rules: Any) -> Model:
+        """The same, reckoning with rules that an adversary knows."""
+        return self
+
+    @property
+    def knowledge(self) -> Mapping[str, Any]:
+        """What it says of the rules that an adversary is taken to mine, by the names of `Knowledge`."""
+        return {}
+
+    def holds_by_bound(self, groups: GroupCounts) -> BoolArray:
+        """Whether each group is proved to hold by counts that show less than the model needs; a no proves nothing."""
+        return np.zeros(len(groups), np.bool_)
+
+    def gave_up(self, groups: GroupCounts) -> BoolArray:
+        """Whether each group counts as broken only because a search for a proof was given up."""
+        return np.zeros(len(groups), np.bool_)
+
+    def members_below(self, groups: GroupCounts) -> BoolArray | None:
+        """Which members of the groups, in their order, break it by themselves; None where it is about groups."""
+        return None
+
+    def sentence(self) -> str:
+        """What it promises, with its threshold, in plain words and without the full stop."""
+        return (type(self).__doc__ or self.name).strip().splitlines()[0].rstrip(".")
+
+    def parameters(self) -> dict[str, Any]:
+        """What was given and is not a default, by name; without what is kept apart from a policy, such as rules."""
+        shown = [field for field in fields(self) if not field.metadata.get("is_kept_apart")]  # type: ignore[arg-type]
+        given = {field.name: (getattr(self, field.name), field.default) for field in shown}
+        return {name: value for name, (value, usual) in given.items() if value is not None and value != usual}
+
+    @classmethod
+    def takes(cls, parameter: str) -> bool:
+        """Whether it has a parameter of that name."""
+        return parameter in {field.name for field in fields(cls)}  # type: ignore[arg-type]
+
+    @classmethod
+    def threshold(cls) -> str:
+        """The parameter that a bare number stands for."""
+        return fields(cls)[0].name  # type: ignore[arg-type]  # models are dataclasses
+
+    @classmethod
+    def made(cls, threshold: object, column: str | None = None) -> Model:
+        """The model at a threshold, on one attribute where it can be."""
+        about = {"column": column} if cls.takes("column") else {}
+        return cls(**{cls.threshold(): threshold, **about})
+
+    @classmethod
+    def flags(cls) -> tuple[Flag, ...]:
+        """The flags of the command line, in the order of the parameters."""
+        own = cls.flag or cls.name
+        if cls.shared_flag is not None:
+            metavar, help = cls.shared_flag
+            return (Flag(own, tuple(field.name for field in fields(cls) if field.metadata), metavar, help),)  # type: ignore[arg-type]
+        made = []
+        for field in fields(cls):  # type: ignore[arg-type]
+            if "help" in field.metadata:
+                name = own if field.name == cls.threshold() else field.metadata["flag"] or f"{own}-{field.name}"
+                made.append(Flag(name, (field.name,), field.metadata["metavar"], field.metadata["help"]))
+        return tuple(made)
 
 
-class OnSensitive:
+def as_share(value: Any) -> str:
+    """A fraction in percent, without more digits than it needs."""
+    return f"{float(100 * Fraction(value)):.4g} %"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a sentence lists them: a, b and c."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def as_number(value: Any) -> str:
+    """A number, without more digits than it needs."""
+    return f"{float(value):.4g}"
+
+
+class OnSensitive(Model):
     """The part that models of sensitive attributes share: one `column`, or (None) each sensitive attribute."""
 
-    column: str | None
-    name: ClassVar[str]
-    higher_is_safer: ClassVar[bool]
+    @property
+    def value_in_words(self) -> str:
+        """What a value is called in its sentence."""
+        return f"value of '{self.column}'" if self.column is not None else "sensitive value"
 
     def _attributes(self, groups: GroupCounts) -> Iterator[ValueCounts]:
         if not groups.values:  # a promise about nothing would hold, and look like safety
@@ -78,11 +244,11 @@ class OnSensitive:
             worst = keep(worst, self._reached_on(attribute, groups))
         return worst
 
-    def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray:
-        raise NotImplementedError
+    @abstractmethod
+    def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray: ...
 
-    def _reached_on(self, attribute: ValueCounts, groups: GroupCounts) -> FloatArray:
-        raise NotImplementedError
+    @abstractmethod
+    def _reached_on(self, attribute: ValueCounts, groups: GroupCounts) -> FloatArray: ...
 
 
 def worst_of(model: Model, reached: FloatArray) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.contract import OnSensitive
+from shoal.models.contract import OnSensitive, as_number, flagged
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction, share
 from shoal.models.likeness import compare
@@ -39,12 +40,15 @@ class DeltaDisclosure(OnSensitive):
     1.5
     """
 
-    delta: Threshold
+    delta: Threshold = field(
+        metadata=flagged("D", "delta-disclosure: shares in group and table differ by less than e^D.")
+    )
     column: str | None = None
     name: ClassVar[str] = "delta-disclosure"
     needs: ClassVar[frozenset[str]] = frozenset({"values_of_group"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
+    flag: ClassVar[str | None] = "delta"
 
     def __post_init__(self) -> None:
         delta = as_fraction(self.delta, name="delta")
@@ -58,6 +62,11 @@ class DeltaDisclosure(OnSensitive):
     def asked(self) -> float:
         """The threshold delta."""
         return float(self.delta)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        factor = as_number(math.exp(float(self.delta)))
+        return f"Each {self.value_in_words} is as common in every group as in the table, within a factor of {factor}"
 
     def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray:
         return self._reached_on(attribute, groups) < self.asked

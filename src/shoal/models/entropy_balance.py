@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import ParameterError
+from shoal.models.contract import Dial, Model, as_number, flagged
 from shoal.models.counts import GroupCounts
 from shoal.models.entropy import at_least, effective_number
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntropyBalance:
+class EntropyBalance(Model):
     """The effective number of persons of every group is at least k: g-balance with entropy in place of Gini's index.
 
     Kartal and Li (2020, section 4) name entropy as another measure of how evenly records are spread.
@@ -34,11 +35,14 @@ class EntropyBalance:
     2.5
     """
 
-    k: Threshold
+    k: Threshold = field(
+        metadata=flagged("K", "The owner of a record is as hard to guess as among K persons with equally many records.")
+    )
     name: ClassVar[str] = "entropy-balance"
     needs: ClassVar[frozenset[str]] = frozenset({"persons", "records", "log_records"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
+    dial: ClassVar[Dial | None] = Dial.count(is_whole=False, is_free=True)
 
     def __post_init__(self) -> None:
         k = as_fraction(self.k, name="k")
@@ -50,6 +54,10 @@ class EntropyBalance:
     def asked(self) -> float:
         """The threshold k."""
         return float(self.k)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        return f"In every group the owner of a record is as hard to guess as among {as_number(self.k)} persons"
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether the effective number of persons is at least k, to twelve digits."""

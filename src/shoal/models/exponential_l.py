@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.errors import SchemaError
+from shoal.models.contract import Model, flagged
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, IntArray, as_count
 from shoal.models.joint import JointCounts, attributes_together
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExponentialL:
+class ExponentialL(Model):
     """Each sensitive attribute has at least l values among the persons of a group who are alike on all the others.
 
     It extends l-diversity to several sensitive attributes as Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam
@@ -37,11 +38,14 @@ class ExponentialL:
     3.0
     """
 
-    l: int  # noqa: E741 - the paper's name
+    l: int = field(  # noqa: E741 - the paper's name
+        metadata=flagged("L", "Each attribute has L values among records equal on all others (a baseline for study).")
+    )
     name: ClassVar[str] = "exponential-l"
     needs: ClassVar[frozenset[str]] = frozenset({"joint_values"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
+    is_diversity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", as_count(self.l, name="l"))
@@ -50,6 +54,13 @@ class ExponentialL:
     def asked(self) -> float:
         """The threshold l."""
         return float(self.l)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        return (
+            f"In every group each sensitive attribute has at least {self.l} values among persons alike on all the "
+            "others"
+        )
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether each group has l values of each attribute wherever persons are alike on the others."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import ClassVar
 
 from shoal.errors import ParameterError
+from shoal.models.contract import Dial, Model, as_number, flagged
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_count, as_fraction, ratio_at_most, share, squared
 from shoal.models.limits import SpreadLimits
 
 
 @dataclass(frozen=True, kw_only=True)
-class GBalance:
+class GBalance(Model):
     """Records are spread evenly over the persons of every group (Kartal and Li, 2020, definition 1).
 
     Parameters
@@ -35,11 +39,21 @@ class GBalance:
     True
     """
 
-    g: Threshold
+    g: Threshold = field(
+        metadata=flagged(
+            "G",
+            "Records are spread evenly over the persons of every group: 0.8, or k=5 for the g that 5 persons with "
+            "equally many records have.",
+        )
+    )
     name: ClassVar[str] = "g-balance"
     needs: ClassVar[frozenset[str]] = frozenset({"records", "squared_records"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
+    stand_ins: ClassVar[Mapping[str, str]] = MappingProxyType({"k": "for_k"})
+    dial: ClassVar[Dial | None] = Dial(
+        lambda size: 1 - 1 / size, lambda g: 1 / (1 - g) if g < 1 else math.inf, is_free=True, digits_from_one=True
+    )
 
     def __post_init__(self) -> None:
         g = as_fraction(self.g, name="g")
@@ -56,6 +70,14 @@ class GBalance:
     def asked(self) -> float:
         """The threshold g."""
         return float(self.g)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        persons = 1 / (1 - Fraction(self.g))
+        return (
+            f"In every group records are spread at least as evenly as over {as_number(persons)} persons with equally "
+            "many"
+        )
 
     @property
     def limits(self) -> SpreadLimits:

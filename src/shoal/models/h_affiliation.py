@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import ClassVar
 
 from shoal.errors import ParameterError
-from shoal.models.contract import OnSensitive
+from shoal.models.contract import Dial, OnSensitive, as_share, flagged
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_count, as_fraction, ratio_at_most, share
 
@@ -34,12 +36,16 @@ class HAffiliation(OnSensitive):
     True
     """
 
-    h: Threshold
+    h: Threshold = field(
+        metadata=flagged("H", "No sensitive value belongs to more than this share of a group's persons: 0.5, or l=2.")
+    )
     column: str | None = None
     name: ClassVar[str] = "h-affiliation"
     needs: ClassVar[frozenset[str]] = frozenset({"persons", "most_persons_of_value"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
+    stand_ins: ClassVar[Mapping[str, str]] = MappingProxyType({"l": "for_l"})
+    dial: ClassVar[Dial | None] = Dial.share(of_values=True, is_free=True)
 
     def __post_init__(self) -> None:
         h = as_fraction(self.h, name="h")
@@ -56,6 +62,10 @@ class HAffiliation(OnSensitive):
     def asked(self) -> float:
         """The threshold h."""
         return float(self.h)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        return f"No {self.value_in_words} belongs to more than {as_share(self.h)} of the persons of any group"
 
     def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray:
         return ratio_at_most(attribute.most_persons, groups.persons, self.h)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError, did_you_mean
+from shoal.models.contract import Model, flagged, listed
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, IntArray, as_count
 from shoal.models.joint import JointCounts, attributes_together
@@ -26,7 +27,7 @@ LARGEST_L = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointDiversity:
+class JointDiversity(Model):
     """At least l values must be deleted to delete everybody in a group (Gal, Chen and Gangopadhyay, 2008).
 
     A value is a value of one sensitive attribute; deleting it deletes every person who has it in any of their records.
@@ -55,12 +56,29 @@ class JointDiversity:
     10.0
     """
 
-    l: int  # noqa: E741 - the paper's name
-    caps: Mapping[str, int] | None = field(default=None, hash=False)
+    l: int = field(  # noqa: E741 - the paper's name
+        metadata=flagged(
+            "L",
+            "joint diversity: excluding fewer than L values, of any sensitive attributes, leaves somebody in every "
+            "group.",
+        )
+    )
+    caps: Mapping[str, int] | None = field(
+        default=None,
+        hash=False,
+        metadata=flagged(
+            "C=N,...",
+            "For --joint-l: at most N of the excluded values are of attribute C; 0 leaves it unprotected.",
+            flag="joint-caps",
+        ),
+    )
     name: ClassVar[str] = "joint-diversity"
     needs: ClassVar[frozenset[str]] = frozenset({"joint_values"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
+    flag: ClassVar[str | None] = "joint-l"
+    is_diversity: ClassVar[bool] = True
+    has_bound: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         l = as_count(self.l, name="l")  # noqa: E741
@@ -73,6 +91,18 @@ class JointDiversity:
     def asked(self) -> float:
         """The threshold l."""
         return float(self.l)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        promise = f"Excluding fewer than {self.l} values, of any sensitive attributes, leaves somebody in every group"
+        caps = [f"{cap} of '{column}'" for column, cap in (self.caps or {}).items() if cap]
+        unprotected = [f"'{column}'" for column, cap in (self.caps or {}).items() if not cap]
+        limits = f", where at most {listed(caps)} are excluded" if caps else ""
+        return promise + limits + (f"; {listed(unprotected)} is left unprotected" if unprotected else "")
+
+    def gave_up(self, groups: GroupCounts) -> BoolArray:
+        """Whether a search for a smaller set of values was given up in each group."""
+        return self.proof(groups) == "limit"
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether at least l values are proved to be needed to delete each group."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.contract import OnSensitive
+from shoal.models.contract import Dial, OnSensitive, as_number, as_share, flagged
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.entropy import at_least, effective_number, times_log2
 from shoal.models.exact import (
@@ -67,14 +68,21 @@ class LDiversity(OnSensitive):
     Fraction(1, 2)
     """
 
-    l: Threshold  # noqa: E741 - the paper's name
-    kind: str = "frequency"
-    c: Threshold | None = None
-    count: str = "records"
+    l: Threshold = field(  # noqa: E741 - the paper's name
+        metadata=flagged("L", "l-diversity of the sensitive values of every group: 3.")
+    )
+    kind: str = field(
+        default="frequency", metadata=flagged("KIND", "frequency (default), distinct, entropy or recursive.")
+    )
+    c: Threshold | None = field(default=None, metadata=flagged("C", "The factor of --l-kind recursive."))
+    count: str = field(default="records", metadata=flagged("WHAT", "Count records (default) or persons."))
     column: str | None = None
     name: ClassVar[str] = "l-diversity"
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
+    flag: ClassVar[str | None] = "l"
+    is_diversity: ClassVar[bool] = True
+    dial: ClassVar[Dial | None] = Dial.count(is_whole=False, of_values=True)
 
     def __post_init__(self) -> None:
         as_choice(self.kind, name="kind of l-diversity", choices=KINDS)
@@ -106,6 +114,19 @@ class LDiversity(OnSensitive):
     def asked(self) -> float:
         """The threshold l."""
         return float(self.l)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        unit = "persons and their values" if self.count == "persons" else "records"
+        of, least = self.value_in_words, as_number(self.l)
+        match self.kind:
+            case "distinct":
+                return f"Every group has at least {least} different {of}s, counted on {unit}"
+            case "entropy":
+                return f"Guessing a {of} in any group is as hard as among {least} equally common ones ({unit})"
+            case "recursive":
+                return f"In every group the commonest {of} stays below {as_number(self.c)} times the rare ones ({unit})"
+        return f"No {of} makes up more than {as_share(1 / Fraction(self.l))} of any group, counted on {unit}"
 
     def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray:
         if self.kind == "frequency":

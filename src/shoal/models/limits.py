@@ -47,7 +47,7 @@ def limits_of(models: Sequence[Model]) -> SpreadLimits | None:
     limits = SpreadLimits()
     for model in models:
         if model.needs <= SPREAD:
-            own = getattr(model, "limits", None)
+            own = model.limits
             if own is None:
                 return None
             limits = limits.and_also(own)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.errors import ParameterError, SchemaError, did_you_mean
 from shoal.models.background import BackgroundCounts
+from shoal.models.contract import Model, flagged
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, as_count, as_fraction
 
@@ -19,7 +20,7 @@ LARGEST_L = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchingDiversity:
+class MatchingDiversity(Model):
     """Everybody may have at least l values once rules such as "no man has ovarian cancer" are known (Li and Li, 2008).
 
     A value is possible for a person if they may have it by the rules, and all other values of the group can then still
@@ -56,15 +57,34 @@ class MatchingDiversity:
     3.0
     """
 
-    l: int  # noqa: E741 - the paper's name
+    l: int = field(  # noqa: E741 - the paper's name
+        metadata=flagged(
+            "L",
+            "matching diversity: everybody may have L values, also to somebody who knows which never go with which "
+            "quasi-identifiers.",
+        )
+    )
     rules: Any = field(default=None, repr=False, metadata={"is_kept_apart": True})
     column: str | None = None
-    min_expectation: Fraction | None = None
-    max_len: int | None = None
+    min_expectation: Fraction | None = field(
+        default=None,
+        metadata=flagged(
+            "E",
+            "For --matching-l: how probable it must be that chance alone would have broken a rule that is mined: 0.9 "
+            "(default).",
+            flag="min-expectation",
+        ),
+    )
+    max_len: int | None = field(
+        default=None,
+        metadata=flagged("N", "For --matching-l: how many quasi-identifiers a rule may combine (1).", flag="max-len"),
+    )
     name: ClassVar[str] = "matching-diversity"
     needs: ClassVar[frozenset[str]] = frozenset({"background_values"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
+    flag: ClassVar[str | None] = "matching-l"
+    is_diversity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         l = as_count(self.l, name="l")  # noqa: E741
@@ -88,6 +108,24 @@ class MatchingDiversity:
     def asked(self) -> float:
         """The threshold l."""
         return float(self.l)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        about = f"'{self.column}'" if self.column is not None else "each sensitive attribute"
+        return (
+            f"Everybody may have at least {self.l} values of {about}, also to somebody who knows which values never go "
+            "with which quasi-identifiers"
+        )
+
+    def knowing(self, rules: Any) -> MatchingDiversity:
+        """The same, reckoning with rules that an adversary knows."""
+        return replace(self, rules=rules)
+
+    @property
+    def knowledge(self) -> Mapping[str, Any]:
+        """How the rules that it reckons with are mined, as far as it says so."""
+        said = {"min_expectation": self.min_expectation, "max_len": self.max_len}
+        return {name: value for name, value in said.items() if value is not None}
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether everybody in each group may have at least l values of each attribute."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from shoal.models.contract import Dial, Model, flagged
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, as_count
 from shoal.models.limits import SpreadLimits
 
 
 @dataclass(frozen=True, kw_only=True)
-class PersonKAnonymity:
+class PersonKAnonymity(Model):
     """Every group has records of at least k persons, however many records each has.
 
     Parameters
@@ -32,11 +33,13 @@ class PersonKAnonymity:
     5.0
     """
 
-    k: int
+    k: int = field(metadata=flagged("K", "Every group has at least K persons."))
     name: ClassVar[str] = "person-k-anonymity"
     needs: ClassVar[frozenset[str]] = frozenset({"persons"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
+    flag: ClassVar[str | None] = "person-k"
+    dial: ClassVar[Dial | None] = Dial.count()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", as_count(self.k, name="k"))
@@ -45,6 +48,10 @@ class PersonKAnonymity:
     def asked(self) -> float:
         """The threshold k."""
         return float(self.k)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        return f"Every group has at least {self.k} persons"
 
     @property
     def limits(self) -> SpreadLimits:

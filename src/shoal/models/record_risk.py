@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import ParameterError
+from shoal.models.contract import Dial, Model, as_share, flagged
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction, ratio_at_most, share
 from shoal.models.limits import SpreadLimits
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordRisk:
+class RecordRisk(Model):
     """No person has more than a share rho of a group's records.
 
     It bounds what Kartal and Li (2020, section 7) report as the group's individual-record disclosure risk: the
@@ -34,11 +35,12 @@ class RecordRisk:
     Fraction(1, 10)
     """
 
-    rho: Threshold
+    rho: Threshold = field(metadata=flagged("RHO", "Nobody owns more than this share of a group's records: 0.1."))
     name: ClassVar[str] = "record-risk"
     needs: ClassVar[frozenset[str]] = frozenset({"records", "most_records"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
+    dial: ClassVar[Dial | None] = Dial.share(is_free=True)
 
     def __post_init__(self) -> None:
         rho = as_fraction(self.rho, name="rho")
@@ -52,6 +54,10 @@ class RecordRisk:
     def asked(self) -> float:
         """The threshold rho."""
         return float(self.rho)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        return f"Nobody may own more than {as_share(self.rho)} of the records of any group"
 
     @property
     def limits(self) -> SpreadLimits:

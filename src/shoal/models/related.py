@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.models.exact import BoolArray, FloatArray, IntArray
+from shoal.models.exact import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from shoal.models.contract import Model
@@ -130,23 +130,3 @@ def _only(
     """Some of the parts."""
     sizes = np.diff(start)
     return group[kept], persons[np.repeat(kept, sizes)], np.append(0, np.cumsum(sizes[kept]))
-
-
-@dataclass(frozen=True)
-class EveryTable:
-    """Every table that leaves meets every model by its own rows; asked while groups are formed, not by a policy."""
-
-    name: ClassVar[str] = "every table"
-    needs: ClassVar[frozenset[str]] = frozenset({"related_rows"})
-    monotone: ClassVar[bool] = True
-    higher_is_safer: ClassVar[bool] = True
-    asked: ClassVar[float] = 1.0
-
-    def holds(self, groups: GroupCounts) -> BoolArray:
-        """Whether each group keeps to it."""
-        assert groups.related is not None
-        return groups.related.holds()
-
-    def reached(self, groups: GroupCounts) -> FloatArray:
-        """1 where a group keeps to it, else 0."""
-        return self.holds(groups).astype(np.float64)

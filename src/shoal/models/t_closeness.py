@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.contract import OnSensitive
+from shoal.models.contract import Dial, OnSensitive, as_number, flagged
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import (
     BoolArray,
@@ -54,14 +54,16 @@ class TCloseness(OnSensitive):
     Fraction(1, 5)
     """
 
-    t: Threshold
-    distance: str = "equal"
+    t: Threshold = field(metadata=flagged("T", "t-closeness: groups are distributed nearly as the whole table: 0.2."))
+    distance: str = field(default="equal", metadata=flagged("KIND", "equal (default) or ordered."))
     count: str = "records"
     column: str | None = None
     name: ClassVar[str] = "t-closeness"
     needs: ClassVar[frozenset[str]] = frozenset({"values_of_group"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
+    flag: ClassVar[str | None] = "t"
+    dial: ClassVar[Dial | None] = Dial.share(of_values=True)
 
     def __post_init__(self) -> None:
         as_choice(self.distance, name="distance", choices=DISTANCES)
@@ -75,6 +77,13 @@ class TCloseness(OnSensitive):
     def asked(self) -> float:
         """The threshold t."""
         return float(self.t)
+
+    def sentence(self) -> str:
+        """What it promises, in plain words."""
+        return (
+            f"The shares of each {self.value_in_words} in any group are within {as_number(self.t)} of those in the "
+            "whole table"
+        )
 
     def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray:
         part, whole = self._distance_of(attribute)

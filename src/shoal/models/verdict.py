@@ -155,5 +155,4 @@ def _asked(model: Model, counts: GroupCounts, checked_from: str) -> ModelVerdict
 
 
 def _holds_by_bound(model: Model, counts: GroupCounts) -> bool:
-    bound = getattr(model, "holds_by_bound", None)
-    return bound is not None and bool(bound(counts).all())
+    return len(counts) > 0 and bool(model.holds_by_bound(counts).all())

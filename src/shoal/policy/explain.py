@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from shoal.mining.knowledge import Knowledge
+from shoal.models.contract import Model, as_number, as_share, listed
 from shoal.policy.policy import BudgetChoices, Policy, QuasiChoices
 
 
@@ -43,105 +42,14 @@ def explain(policy: Policy) -> str:
 # Models
 
 
-def explain_model(model: Any) -> str:
+def explain_model(model: Model) -> str:
     """What a model promises, with its threshold, in one sentence."""
-    if model.name in _SENTENCES:
-        promise = _SENTENCES[model.name](model)
-    else:
-        promise = (type(model).__doc__ or model.name).strip().splitlines()[0].rstrip(".")
-    return f"{promise} ({model.name} {_parameters(model)})."
+    return f"{model.sentence()} ({model.name} {_parameters(model)})."
 
 
-def _share(value: Any) -> str:
-    """A fraction in percent, without more digits than it needs."""
-    return f"{float(100 * Fraction(value)):.4g} %"
-
-
-def _number(value: Any) -> str:
-    return f"{float(value):.4g}"
-
-
-def _factor(delta: Any) -> str:
-    return f"{math.exp(float(delta)):.4g}"
-
-
-def _about_values(model: Any) -> str:
-    return f"value of '{model.column}'" if model.column is not None else "sensitive value"
-
-
-def _attribute(model: Any) -> str:
-    return f"'{model.column}'" if model.column is not None else "each sensitive attribute"
-
-
-def _l_diversity(model: Any) -> str:
-    unit = "persons and their values" if model.count == "persons" else "records"
-    of = _about_values(model)
-    match model.kind:
-        case "distinct":
-            return f"Every group has at least {_number(model.l)} different {of}s, counted on {unit}"
-        case "entropy":
-            return f"Guessing a {of} in any group is as hard as among {_number(model.l)} equally common ones ({unit})"
-        case "recursive":
-            return f"In every group the commonest {of} stays below {_number(model.c)} times the rare ones ({unit})"
-    return f"No {of} makes up more than {_share(1 / Fraction(model.l))} of any group, counted on {unit}"
-
-
-def _g_balance(model: Any) -> str:
-    persons = 1 / (1 - Fraction(model.g))
-    return f"In every group records are spread at least as evenly as over {_number(persons)} persons with equally many"
-
-
-def _joint_diversity(model: Any) -> str:
-    promise = f"Excluding fewer than {model.l} values, of any sensitive attributes, leaves somebody in every group"
-    caps = [f"{cap} of '{column}'" for column, cap in (model.caps or {}).items() if cap]
-    unprotected = [column for column, cap in (model.caps or {}).items() if not cap]
-    limits = f", where at most {_listed(caps)} are excluded" if caps else ""
-    return promise + limits + (f"; {_named(unprotected)} is left unprotected" if unprotected else "")
-
-
-_SENTENCES: dict[str, Callable[[Any], str]] = {
-    "g-balance": _g_balance,
-    "h-affiliation": lambda m: f"No {_about_values(m)} belongs to more than {_share(m.h)} of the persons of any group",
-    "record-risk": lambda m: f"Nobody may own more than {_share(m.rho)} of the records of any group",
-    "entropy-balance": lambda m: (
-        f"In every group the owner of a record is as hard to guess as among {_number(m.k)} persons"
-    ),
-    "k-anonymity": lambda m: f"Every group has at least {m.k} records, which may be those of one person",
-    "person-k-anonymity": lambda m: f"Every group has at least {m.k} persons",
-    "l-diversity": _l_diversity,
-    "t-closeness": lambda m: (
-        f"The shares of each {_about_values(m)} in any group are within {_number(m.t)} of those in the whole table"
-    ),
-    "alpha-k-anonymity": lambda m: (
-        f"Every group has at least {m.k} records, and no {_about_values(m)} in more than {_share(m.alpha)} of them"
-    ),
-    "beta-likeness": lambda m: (
-        f"No {_about_values(m)} is more than {_number(1 + Fraction(m.beta))} times as common in a group as in the table"
-    ),
-    "joint-diversity": _joint_diversity,
-    "exponential-l": lambda m: (
-        f"In every group each sensitive attribute has at least {m.l} values among persons alike on all the others"
-    ),
-    "matching-diversity": lambda m: (
-        f"Everybody may have at least {m.l} values of {_attribute(m)}, also "
-        "to somebody who knows which values never go with which quasi-identifiers"
-    ),
-    "delta-disclosure": lambda m: (
-        f"Each {_about_values(m)} is as common in every group as in the table, within a factor of {_factor(m.delta)}"
-    ),
-}
-
-
-def _parameters(model: Any) -> str:
-    shown = [
-        (field.name, getattr(model, field.name))
-        for field in dataclasses.fields(model)
-        if getattr(model, field.name) is not None
-        and getattr(model, field.name) != field.default
-        and not field.metadata.get("is_kept_apart")
-    ]
-    texts = [f"{name} = {_number(value) if isinstance(value, Fraction) else value}" for name, value in shown]
-    return ", ".join(texts)
+def _parameters(model: Model) -> str:
+    shown = model.parameters().items()
+    return ", ".join(f"{name} = {as_number(value) if isinstance(value, Fraction) else value}" for name, value in shown)
 
 
 # Everything else
@@ -168,7 +76,7 @@ def _about_columns(policy: Policy) -> list[str]:
     shown = "these are masked"
     if policy.mask in APART and policy.mask_options.get("quasi_as", "exact") == "exact":
         shown = "these are published as they are, so that identities are visible"
-    told = [_about_persons(policy), f"An adversary may know {_listed(list(map(_quasi, columns.quasi)))}: {shown}."]
+    told = [_about_persons(policy), f"An adversary may know {listed(list(map(_quasi, columns.quasi)))}: {shown}."]
     if columns.sensitive:
         told.append(f"Nobody may learn a person's {_named(columns.sensitive)}.")
     if columns.time is not None:
@@ -236,7 +144,7 @@ def _about_method(policy: Policy) -> list[str]:
     ]
     if policy.max_linkage is not None:
         told.append(
-            f"Nothing is released where more than {_number(100 * policy.max_linkage)} % of the persons can be linked "
+            f"Nothing is released where more than {as_number(100 * policy.max_linkage)} % of the persons can be linked "
             f"to their original numbers (max_linkage = {policy.max_linkage:g})."
         )
     return told
@@ -264,15 +172,15 @@ def _about_knowledge(knowledge: Knowledge | None) -> list[str]:
         told = [
             "An adversary is taken to know which sensitive values the quasi-identifiers exclude in this table "
             f"({columns}), where chance alone would have broken the rule with at least "
-            f"{_share(knowledge.min_expectation)} (min-expectation)."
+            f"{as_share(knowledge.min_expectation)} (min-expectation)."
         ]
     if any(knowledge.margin.values()):
-        widths = [f"{_number(width)} around '{column}'" for column, width in knowledge.margin.items() if width]
-        told.append(f"Numbers near an interval count in part: {_listed(widths)} ({knowledge.conjunction}).")
+        widths = [f"{as_number(width)} around '{column}'" for column, width in knowledge.margin.items() if width]
+        told.append(f"Numbers near an interval count in part: {listed(widths)} ({knowledge.conjunction}).")
     if knowledge.strike:
         told.append(f"Struck out of these rules, since nobody is taken to know them: {len(knowledge.strike):,}.")
     for fact in knowledge.facts:
-        known = _listed([f"'{item.column}' is {item.node}" for item in fact.when])
+        known = listed([f"'{item.column}' is {item.node}" for item in fact.when])
         told.append(f"It is known that, where {known}, '{fact.never.column}' is never {fact.never.node}.")
     return told
 
@@ -288,8 +196,4 @@ def _about_ledger(policy: Policy) -> list[str]:
 
 
 def _named(names: Iterable[str]) -> str:
-    return _listed([f"'{name}'" for name in names])
-
-
-def _listed(texts: list[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return listed([f"'{name}'" for name in names])

@@ -188,10 +188,10 @@ def make_model(name: str, value: Any) -> Model:
     needed = [field.name for field in dataclasses.fields(model) if field.default is dataclasses.MISSING]
     given = {threshold_name(name): value} if not isinstance(value, Mapping) else dict(value)
     given = {parameter: _plain(each) for parameter, each in given.items()}
-    stand_ins = [parameter for parameter in given if parameter not in known and hasattr(model, f"for_{parameter}")]
+    stand_ins = [parameter for parameter in given if parameter not in known and parameter in model.stand_ins]
     if len(stand_ins) == 1 and not set(needed) & given.keys():
         (parameter,) = stand_ins
-        make, needed = getattr(model, f"for_{parameter}"), [parameter]
+        make, needed = getattr(model, model.stand_ins[parameter]), [parameter]
         arguments: dict[str, Any] = {key: each for key, each in given.items() if key != parameter}
         positional: tuple[Any, ...] = (given[parameter],)
         known = [parameter, *(other for other in known if other == "column")]

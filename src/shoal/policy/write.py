@@ -130,14 +130,10 @@ def models_table(models: tuple[Model, ...]) -> dict[str, Any]:
     return {name: each if len(each) > 1 else _threshold_alone(each[0]) for name, each in tables.items()}
 
 
-def _parameters(model: Any) -> dict[str, Any]:
-    shown = [field for field in dataclasses.fields(model) if not field.metadata.get("is_kept_apart")]
-    given = {field.name: getattr(model, field.name) for field in shown}
-    defaults = {field.name: field.default for field in dataclasses.fields(model)}
+def _parameters(model: Model) -> dict[str, Any]:
     return {
         name: exact_decimal(value) if isinstance(value, Fraction) else as_number(value)
-        for name, value in given.items()
-        if value is not None and value != defaults[name]
+        for name, value in model.parameters().items()
     }
 
 

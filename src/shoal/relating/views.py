@@ -71,7 +71,7 @@ def asked_of(view: View, columns: set[str], schema: Schema, models: Sequence[Mod
     """
     asked = []
     for model in models:
-        column = getattr(model, "column", None)
+        column = model.column
         is_elsewhere = column is not None and column not in columns
         is_about_nothing = model.needs & (VALUE_SUMMARIES | VALUE_TABLES) and not columns & set(schema.sensitive)
         if not (is_elsewhere or is_about_nothing or (model.needs & JOINT and not view.is_whole)):

@@ -238,9 +238,7 @@ def _size(size: dict[str, Any], knows_records: bool) -> dict[str, Any]:
 def _threshold(models: Sequence[Model], name: str, column: str | None = None) -> float | None:
     """The strictest threshold that models of a name ask for, of an attribute where one is named."""
     asked = [
-        model.asked
-        for model in models
-        if model.name == name and (column is None or getattr(model, "column", None) in (None, column))
+        model.asked for model in models if model.name == name and (column is None or model.column in (None, column))
     ]
     return min(asked, default=None)
 

@@ -384,7 +384,7 @@ def is_countable(model: Model) -> bool:
 
 def has_bound(model: Model) -> bool:
     """Whether such counts can at least prove that a model holds."""
-    return is_countable(model) or "values_of_person" in model.needs or hasattr(model, "holds_by_bound")
+    return is_countable(model) or "values_of_person" in model.needs or model.has_bound
 
 
 def surely_holds(model: Model, counts: GroupCounts) -> NDArray[np.bool_]:
@@ -392,14 +392,13 @@ def surely_holds(model: Model, counts: GroupCounts) -> NDArray[np.bool_]:
     if is_countable(model):
         return model.holds(counts)
     if model.needs & JOINT:
-        bound: Callable[[GroupCounts], NDArray[np.bool_]] = model.holds_by_bound  # type: ignore[attr-defined]
-        return bound(counts)
+        return model.holds_by_bound(counts)
     return _has_many_holders(model, counts)
 
 
 def _has_many_holders(model: Model, counts: GroupCounts) -> NDArray[np.bool_]:
     """Whether l values have l persons each, so that l persons can be found who each have another of them."""
-    column = getattr(model, "column", None)
+    column = model.column
     holds = np.ones(len(counts), np.bool_)
     for name, attribute in counts.values.items():
         if column is None or column == name:

@@ -21,7 +21,7 @@ from shoal.progress import Progress, silent
 from shoal.table.columns import LineOf
 from shoal.table.schema import Schema
 from shoal.table.table import Table
-from shoal.tuning.dials import FREE, Dial, dial_named, model_of_target
+from shoal.tuning.dials import TurnedModel, dial_named, is_free, model_of_target
 from shoal.tuning.targets import Target, checked_loss, parse_targets
 from shoal.tuning.workbench import Point, Workbench
 
@@ -135,7 +135,7 @@ def compare(
     if not targets:
         refuse_unfit(table, models)
         return _under(allowed(models), named, models, minimise, progress)
-    kept = tuple(model for model in models if model.name not in FREE)
+    kept = tuple(model for model in models if not is_free(model))
     tables = {target: allowed(_at_target(target, kept)) for target in targets}
     rows: list[ComparisonRow] = []
     ways = [(method, dial) for method in named for dial in dials]
@@ -170,7 +170,7 @@ def _rows(
     tables: Mapping[Target, Table],
     name: str,
     method: Method,
-    dial: Dial,
+    dial: TurnedModel,
     kept: tuple[Model, ...],
     minimise: str,
 ) -> Iterable[ComparisonRow]:
@@ -196,7 +196,7 @@ def _at_target(target: Target, kept: Sequence[Model]) -> list[Model]:
 
 
 def _search(
-    bench: Workbench, dial: Dial, strictest: float, method: Method, target: Target, kept: tuple[Model, ...]
+    bench: Workbench, dial: TurnedModel, strictest: float, method: Method, target: Target, kept: tuple[Model, ...]
 ) -> None:
     """Halve the interval of thresholds, starting from the strictest: where that fails, nothing meets the bound."""
     low, high = 1.0, strictest
@@ -215,7 +215,7 @@ def _search(
             high = middle
         else:
             low = middle
-        if dial.is_whole and high - low < 1:
+        if dial.dial.is_whole and high - low < 1:
             break
 
 

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from shoal.errors import ParameterError, did_you_mean
 from shoal.grouping.feasibility import counts_of_whole
-from shoal.models import (
-    EntropyBalance,
-    GBalance,
-    HAffiliation,
-    KAnonymity,
-    LDiversity,
-    Model,
-    PersonKAnonymity,
-    RecordRisk,
-    TCloseness,
-)
-from shoal.models.contract import worst_of
+from shoal.models import MODELS, GBalance, HAffiliation, KAnonymity, Model, PersonKAnonymity, RecordRisk
+from shoal.models.contract import Dial, worst_of
 from shoal.table.table import Table
 from shoal.tuning.targets import Target
 
@@ -31,96 +20,68 @@ DIGITS = 3
 SMALLEST_SHARE = 0.001
 """A share is turned down to this where the whole table reaches 0, as it does for t-closeness."""
 
-IDENTITY = frozenset({"g-balance", "record-risk", "entropy-balance"})
-VALUES = frozenset({"h-affiliation"})
-FREE = IDENTITY | VALUES
-"""Models whose threshold `tune` may turn when the policy asks for them; others are floors that stay as they are."""
-
 
 @dataclass(frozen=True)
-class Dial:
-    """A model whose threshold is turned.
+class TurnedModel:
+    """A model whose threshold is turned, by the dial that it has."""
 
-    `size_of` and `threshold_of` translate between the threshold and the effective size that it stands for (persons that
-    share the records, values that hide each other): sizes are what a ladder steps through evenly, by factors.
-    """
+    cls: type[Model]
+    dial: Dial
 
-    name: str
-    make: Callable[[object, str | None], Model]
-    threshold_of: Callable[[float], float]
-    size_of: Callable[[float], float]
-    is_whole: bool = False
-    of_values: bool = False
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.cls.name
 
     def model(self, size: float, column: str | None = None, *, strictest: float = math.inf) -> Model:
         """The model at a size, its threshold rounded to the loose side."""
-        return self.make(self._rounded(min(size, strictest)), column)
-
-    def _rounded(self, size: float) -> object:
-        threshold = self.threshold_of(size)
-        if self.is_whole:
-            return max(1, math.floor(threshold + 1e-9))
-        loose_is_high = self.threshold_of(2.0) < self.threshold_of(1.0)
-        if loose_is_high:
-            return _to_digits(threshold, ROUND_CEILING)
-        if self.name == "g-balance":  # digits count from 1: 0.98 and 0.985 are far apart
-            return 1 - _to_digits(1 - threshold, ROUND_CEILING)
-        return _to_digits(threshold, ROUND_FLOOR)
+        return self.cls.made(_rounded(self.dial, min(size, strictest)), column)
 
     def strictest(self, table: Table) -> float:
         """The largest size that the whole table reaches, and so the largest that any grouping can."""
-        loosest = self.make(self._rounded(1.0), None)
+        loosest = self.model(1.0)
         reached = worst_of(loosest, loosest.reached(counts_of_whole(table, [loosest])))
-        if not self.is_whole and self.threshold_of(2.0) < self.threshold_of(1.0):
+        if not self.dial.is_whole and self.dial.loose_is_high:
             reached = max(reached, SMALLEST_SHARE)
-        return max(1.0, self.size_of(reached))
+        return max(1.0, self.dial.size_of(reached))
+
+
+def is_free(model: Model) -> bool:
+    """Whether `tune` may turn the threshold of a model that a policy asks for; others stay as they are."""
+    return model.dial is not None and model.dial.is_free
+
+
+def dials() -> dict[str, TurnedModel]:
+    """The models whose threshold can be turned, by their names."""
+    return {name: TurnedModel(model, model.dial) for name, model in MODELS.items() if model.dial is not None}
+
+
+def dial_named(name: str) -> TurnedModel:
+    """A model that can be turned, by its name or that of its flag."""
+    turned = dials()
+    by_flag = {turn.cls.flag: turn for turn in turned.values() if turn.cls.flag is not None}
+    known = {**by_flag, **turned}
+    if name not in known:
+        raise ParameterError(
+            f"The threshold of '{name}' cannot be turned. Models that can: {', '.join(turned)}."
+            f"{did_you_mean(name, known)}"
+        )
+    return known[name]
+
+
+def _rounded(dial: Dial, size: float) -> object:
+    threshold = dial.threshold_of(size)
+    if dial.is_whole:
+        return max(1, math.floor(threshold + 1e-9))
+    if dial.loose_is_high:
+        return _to_digits(threshold, ROUND_CEILING)
+    if dial.digits_from_one:
+        return 1 - _to_digits(1 - threshold, ROUND_CEILING)
+    return _to_digits(threshold, ROUND_FLOOR)
 
 
 def _to_digits(value: float, rounding: str) -> Fraction:
     return Fraction(Context(prec=DIGITS, rounding=rounding).create_decimal(Decimal(repr(value))))
-
-
-def _share(name: str, make: Callable[[object, str | None], Model], *, of_values: bool = False) -> Dial:
-    """A dial of a share that falls as it gets stricter: 1/size."""
-    return Dial(name, make, lambda size: 1 / size, lambda share: 1 / share, of_values=of_values)
-
-
-def _count(
-    name: str, make: Callable[[object, str | None], Model], *, whole: bool = True, of_values: bool = False
-) -> Dial:
-    return Dial(name, make, float, float, is_whole=whole, of_values=of_values)
-
-
-DIALS: dict[str, Dial] = {
-    dial.name: dial
-    for dial in (
-        _share("record-risk", lambda rho, _: RecordRisk(rho=rho)),  # type: ignore[arg-type]
-        Dial("g-balance", lambda g, _: GBalance(g=g), lambda size: 1 - 1 / size,  # type: ignore[arg-type]
-             lambda g: 1 / (1 - g) if g < 1 else math.inf),
-        _count("entropy-balance", lambda k, _: EntropyBalance(k=k), whole=False),  # type: ignore[arg-type]
-        _count("k-anonymity", lambda k, _: KAnonymity(k=k)),  # type: ignore[arg-type]
-        _count("person-k-anonymity", lambda k, _: PersonKAnonymity(k=k)),  # type: ignore[arg-type]
-        _share("h-affiliation", lambda h, column: HAffiliation(h=h, column=column), of_values=True),  # type: ignore[arg-type]
-        _count("l-diversity", lambda ell, column: LDiversity(l=ell, column=column), whole=False,  # type: ignore[arg-type]
-               of_values=True),
-        _share("t-closeness", lambda t, column: TCloseness(t=t, column=column), of_values=True),  # type: ignore[arg-type]
-    )
-}  # fmt: skip
-
-SHORT_NAMES = {"k": "k-anonymity", "person-k": "person-k-anonymity", "l": "l-diversity", "t": "t-closeness"}
-"""What the flags are called."""
-
-
-def dial_named(name: str) -> Dial:
-    """A dial by the name of its model or of its flag."""
-    known = SHORT_NAMES.get(name, name)
-    if known not in DIALS:
-        names = [*SHORT_NAMES, *DIALS]
-        raise ParameterError(
-            f"The threshold of '{name}' cannot be turned. Models that can: {', '.join(DIALS)}."
-            f"{did_you_mean(name, names)}"
-        )
-    return DIALS[known]
 
 
 def model_of_target(target: Target) -> Model | None:
@@ -144,15 +105,15 @@ def model_of_target(target: Target) -> Model | None:
     return None
 
 
-def dial_for(target: Target) -> Dial:
+def dial_for(target: Target) -> TurnedModel:
     """The dial that moves a risk most directly."""
     match target.key:
         case "max_gsar" | "avg_gsar" | "h_affiliation":
-            return DIALS["h-affiliation"]
+            return dial_named(HAffiliation.name)
         case "prosecutor_risk" | "journalist_risk" | "marketer_risk" | "unique_persons" | "person_k":
-            return DIALS["person-k-anonymity"]
+            return dial_named(PersonKAnonymity.name)
         case "k":
-            return DIALS["k-anonymity"]
+            return dial_named(KAnonymity.name)
         case "g_balance":
-            return DIALS["g-balance"]
-    return DIALS["record-risk"]
+            return dial_named(GBalance.name)
+    return dial_named(RecordRisk.name)

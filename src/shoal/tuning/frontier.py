@@ -19,13 +19,12 @@ from shoal.mining.facing import face
 from shoal.mining.knowledge import Knowledge
 from shoal.models.contract import Model
 from shoal.models.exact import as_count
-from shoal.models.h_affiliation import HAffiliation
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Release
 from shoal.table.columns import LineOf
 from shoal.table.schema import Schema
 from shoal.table.table import Table
-from shoal.tuning.dials import DIALS, FREE, Dial, dial_for, model_of_target
+from shoal.tuning.dials import TurnedModel, dial_for, dial_named, is_free, model_of_target
 from shoal.tuning.targets import OF_VALUES, Target, checked_loss, parse_targets
 from shoal.tuning.workbench import Point, Workbench
 
@@ -214,12 +213,12 @@ class _Search:
     n_points: int
 
     def __post_init__(self) -> None:
-        self.free = [model for model in self.models if model.name in FREE and self._is_aimed_at(model)]
+        self.free = [model for model in self.models if is_free(model) and self._is_aimed_at(model)]
         self.kept = tuple(model for model in self.models if model not in self.free)
 
     def _is_aimed_at(self, model: Model) -> bool:
         """Whether the targets govern all that a model is about: a floor of another attribute stays."""
-        if not isinstance(model, HAffiliation):
+        if not dial_named(model.name).dial.of_values:
             return any(target.key not in OF_VALUES for target in self.targets)
         columns = [target.column for target in self.targets if target.key in OF_VALUES]
         about = set(self.table.sensitive) if model.column is None else {model.column}
@@ -232,7 +231,7 @@ class _Search:
 
     def run(self, bench: Workbench, progress: Progress, on_point: OnPoint | None) -> bool:
         """Try all settings; whether it was interrupted."""
-        dials = [DIALS[model.name] for model in self.free]
+        dials = [dial_named(model.name) for model in self.free]
         indirect = [target for target in self.targets if model_of_target(target) is None]
         n_all = self.n_points + HALVINGS * (len(dials) + len(indirect))
         done = 0
@@ -253,8 +252,8 @@ class _Search:
             for target in indirect:
                 self._search(dial_for(target), [target], tried)
             for model, dial in zip(self.free, dials, strict=True):
-                governed = [target for target in self.targets if (target.key in OF_VALUES) == dial.of_values]
-                self._search(dial, governed, tried, column=getattr(model, "column", None))
+                governed = [target for target in self.targets if (target.key in OF_VALUES) == dial.dial.of_values]
+                self._search(dial, governed, tried, column=model.column)
             if quick != self.method:
                 self._improve(bench, tried)
         except KeyboardInterrupt:
@@ -299,7 +298,7 @@ class _Search:
 
     def _search(
         self,
-        dial: Dial,
+        dial: TurnedModel,
         governed: Sequence[Target],
         tried: Callable[[Iterable[Model]], Point | None],
         *,
@@ -311,9 +310,7 @@ class _Search:
         """
         others = [target for target in self.targets if target not in governed]
         same_kind = [
-            model
-            for model in self.free
-            if column is not None and model.name == dial.name and getattr(model, "column", None) != column
+            model for model in self.free if column is not None and model.name == dial.name and model.column != column
         ]
         beside = [*self.kept, *same_kind, *(model for model in map(model_of_target, others) if model is not None)]
         strictest = dial.strictest(self.table)

@@ -71,8 +71,7 @@ def written(method: object) -> str:
 
 
 def _named(model: Model) -> str:
-    column = getattr(model, "column", None)
-    return model.name if column is None else f"{model.name}.{column}"
+    return model.name if model.column is None else f"{model.name}.{model.column}"
 
 
 @dataclass

@@ -127,7 +127,7 @@ def goal_of_policy(policy: Policy, sensitive: Sequence[str]) -> Plain:
         if model.name == "record-risk":
             goal["record"] = {"on": True, "limit": _decimal(model.asked)}
         elif model.name == "h-affiliation":
-            named = getattr(model, "column", None)
+            named = model.column
             values.update({name: {"on": True, "limit": _decimal(model.asked)} for name in sensitive
                            if named in (None, name)})  # fmt: skip
         elif model.name == "person-k-anonymity":
