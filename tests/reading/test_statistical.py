@@ -83,6 +83,48 @@ def test_declared_missing_values_and_empty_texts_are_missing(tmp_path: Path) -> 
     assert read_files(path).frame.to_dict(as_series=False) == {"q": [1, None], "s": ["a", None]}
 
 
+def test_times_longer_than_a_day_are_not_cut(tmp_path: Path) -> None:
+    """The package shows 27:46:40 as 03:46:40, and 24:00:00 as midnight: different values became one."""
+    seconds = pl.DataFrame({"h": [100_000.0, 86_400.0, 1.5, None], "i": [0.0, 1.5, 86_399.0, None]})
+    pyreadstat.write_sav(seconds, tmp_path / "a.sav", variable_format={"h": "TIME8", "i": "DTIME13"})
+    pyreadstat.write_xport(seconds, tmp_path / "a.xpt", variable_format={"h": "TIME8", "i": "HHMM8"})
+    for name in ("a.sav", "a.xpt"):
+        reading = read_files(tmp_path / name)
+        assert reading.frame["h"].to_list() == [100_000.0, 86_400.0, 1.5, None]
+        assert reading.frame["i"].to_list() == [time(0), time(0, 0, 1, 500_000), time(23, 59, 59), None]
+        assert reading.notes == (
+            f"Times in '{name}' that are longer than a day or negative are read as seconds, in the columns 'h'.",
+        )
+    moments = pl.DataFrame({"h": [1_900_000_000_000.0, None], "i": [3_600_000.0, None]})
+    pyreadstat.write_dta(moments, tmp_path / "a.dta", variable_format={"h": "%tcHH:MM", "i": "%tcHH:MM"})
+    frame = read_files(tmp_path / "a.dta").frame
+    assert frame.rows() == [(datetime(2020, 3, 16, 17, 46, 40), time(1)), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("format", "kinds", "number"),
+    [
+        ("sav", ("MOYR8", "QYR8", "WKYR10", "DATE11"), 13_797_302_400.0),
+        ("dta", ("%-td", "%tdD_m_Y", "%dD/N/Y", "%td"), 21_916.0),
+        ("xpt", ("MONYY7", "YEAR4", "WORDDATE18", "DATE9"), 21_916.0),
+    ],
+)
+def test_dates_are_dates_in_whatever_form_they_are_shown(
+    tmp_path: Path, format: str, kinds: tuple[str, ...], number: float
+) -> None:
+    path = tmp_path / f"a.{format}"
+    names = [f"d{at}" for at in range(len(kinds))]
+    frame = pl.DataFrame({name: [number, None] for name in names})
+    writer = {"sav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}[format]
+    getattr(pyreadstat, writer)(frame, path, variable_format=dict(zip(names, kinds, strict=True)))
+    assert read_files(path).frame.rows() == [(date(2020, 1, 2),) * 4, (None,) * 4]
+
+
+def test_seconds_of_sas_that_are_shown_as_dates_are_no_days(tmp_path: Path) -> None:
+    pyreadstat.write_xport(pl.DataFrame({"d": [1.9e9, None]}), tmp_path / "a.xpt", variable_format={"d": "DTDATE9"})
+    assert read_files(tmp_path / "a.xpt").frame["d"].to_list() == [datetime(2020, 3, 16, 17, 46, 40), None]
+
+
 def test_sas_data_sets_are_read_and_released_as_transport_files(tmp_path: Path) -> None:
     path = tmp_path / "survey.sas7bdat"
     days = (date(2020, 1, 2) - date(1960, 1, 1)).days

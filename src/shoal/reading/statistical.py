@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,20 @@ READER_OF_FORMAT: dict[Format, str] = {
     "sas7bdat": "read_sas7bdat",
 }
 NAME_OF_FORMAT = {"sav": "SPSS", "dta": "Stata", "xpt": "SAS transport", "sas7bdat": "SAS"}
+MORE_DATES: dict[Format, re.Pattern[str]] = {
+    "sav": re.compile(r"(?:MOYR|QYR|WKYR)\d*"),
+    "dta": re.compile(r"%-?(?:td|d).*"),
+    **dict.fromkeys(
+        ("xpt", "sas7bdat"),
+        re.compile(r"(?:MONYY|YYMON|YEAR|YYQR?|YYMMC?|YYMMD|YYMMP?|YYMMS|MMYYC?|MMYYD|MMYYS|QTRR?|MONTH|MONNAME|DAY"
+                   r"|DOWNAME|WEEKDATX|WORDDAT[EX]|JULIAN|JULDAY|PDJULG|PDJULI|NLDATE\w*?|NENGO)\d*\.?\d*"),
+    ),
+}  # fmt: skip
+"""Formats of dates that pyreadstat would leave as numbers."""
+SECONDS_AS_DATES = re.compile(r"DT(?:DATE|MONYY|YEAR|YYQC|WKDATX)\d*")
+"""Formats of SAS for numbers of seconds of which they show the date; pyreadstat would take them for days."""
+SECONDS_FROM_1960 = -315_619_200
+"""The beginning of 1960 on the clock that begins in 1970."""
 LARGEST_EXACT_INTEGER = 2**53
 """Up to here every whole number is a number of its own in 64-bit floats."""
 
@@ -46,7 +62,8 @@ def read_statistical(
     -----
     These formats know numbers and texts. A column of whole numbers is read as such; dates and times by the format that
     the file gives them. What the file declares as missing (.a to .z, user-missing ranges) and empty texts are read as
-    missing. Times of SPSS are rounded to milliseconds, which is what its numbers can hold.
+    missing. Times of SPSS are rounded to milliseconds, which is what its numbers can hold. Times that are longer than a
+    day are read as seconds, which a note tells.
     """
     if labels not in LABEL_CHOICES:
         raise ParameterError(f"labels must be one of {', '.join(LABEL_CHOICES)}.")
@@ -54,8 +71,18 @@ def read_statistical(
     check_is_file(path)
     name = NAME_OF_FORMAT[format]
     pyreadstat = imported("pyreadstat", extra="stats", what=f"Reading {name} files")
+    read = partial(getattr(pyreadstat, READER_OF_FORMAT[format]), path, output_format="polars", encoding=encoding)
     try:
-        frame, about = getattr(pyreadstat, READER_OF_FORMAT[format])(path, output_format="polars", encoding=encoding)
+        formats = read(metadataonly=True)[1].original_variable_types
+        kinds = {name: kind or "" for name, kind in formats.items()}
+        dates = sorted({kind for kind in kinds.values() if MORE_DATES[format].fullmatch(kind)})
+        frame, about = read(extra_date_formats=dates)
+        odd = [
+            column.name
+            for column in frame.iter_columns()
+            if column.dtype == pl.Time or SECONDS_AS_DATES.fullmatch(kinds[column.name])
+        ]
+        numbers = read(usecols=odd, disable_datetime_conversion=True)[0] if odd else pl.DataFrame()
     except Exception:  # the package raises many kinds, and their words may show values
         raise InputError(
             f"'{path.name}' is no {name} file, or a damaged or encrypted one. Save it again; where its encoding is an "
@@ -63,12 +90,40 @@ def read_statistical(
         ) from None
     frame = plain_or_refused(path.name, frame)
     refuse_no_records(path.name, frame)
+    exact = {column.name: _exact_times(column, format, kinds[column.name]) for column in numbers.iter_columns()}
+    frame = frame.with_columns(**exact)
     frame = frame.with_columns(_mended(column, format) for column in frame.iter_columns())
+    notes = _note_on_durations(path.name, [name for name, column in exact.items() if column.dtype.is_numeric()])
     told = _labels(frame, about)
-    notes: list[str] = []
     if labels == "values":
-        frame, told, notes = put_labels_for_codes(frame, told, f"'{path.name}'")
+        frame, told, more = put_labels_for_codes(frame, told, f"'{path.name}'")
+        notes += more
     return Reading(frame, Source((path,), format), tuple(notes), labels=told)
+
+
+def _exact_times(numbers: pl.Series, format: str, kind: str) -> pl.Series:
+    """Times of a day from the numbers that the file holds; date-times or seconds where they are more than that.
+
+    The package would show 27:46:40 as 03:46:40, and a date-time of which a format shows the hours as these alone.
+    """
+    a_second = 1000 if format == "dta" else 1
+    microseconds = (numbers * (1_000_000 // a_second)).round(0).cast(pl.Int64)
+    if SECONDS_AS_DATES.fullmatch(kind):
+        return _since_1960(microseconds)
+    if not numbers.is_between(0, 86_400 * a_second, closed="left").all():
+        return _since_1960(microseconds) if format == "dta" else numbers
+    return (microseconds * 1000).cast(pl.Time)
+
+
+def _since_1960(microseconds: pl.Series) -> pl.Series:
+    return (microseconds + SECONDS_FROM_1960 * 1_000_000).cast(pl.Datetime("us"))
+
+
+def _note_on_durations(file: str, names: list[str]) -> list[str]:
+    if not names:
+        return []
+    listed = ", ".join(f"'{name}'" for name in names)
+    return [f"Times in '{file}' that are longer than a day or negative are read as seconds, in the columns {listed}."]
 
 
 def _mended(column: pl.Series, format: str) -> pl.Series:
