@@ -61,8 +61,8 @@ def test_what_is_odd_is_told_with_columns_and_lines_and_without_values(tmp_path:
     assert ("note", "1 of 6 values are missing") in told
     assert ("flat", "It has the same value in every record, so it tells nothing") in told
     assert ("visit_no", "It nearly identifies persons: 5 of 5 persons have a value that nobody else has") in told
-    assert ("sex", "1 values have blanks before or after them, and count as others") in told
-    assert ("sex", "2 of 4 categories differ from another one only by capital letters or blanks") in told
+    assert ("sex", "1 values have blanks before or after them") in told
+    assert any(column == "sex" and words.startswith("2 of 4 categories differ") for column, words in told)
     assert ("patient", "One person has 2 records, 33% of the table") in told
     words = " ".join(each["words"] for each in found["odd"]) + " ".join(found["notes"])
     assert "unknown" not in words

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -51,6 +52,16 @@ def test_the_folder_is_for_its_owner_alone(project: Project) -> None:
     files = [path for path in project.folder.rglob("*") if path.is_file()]
     assert len(files) == 3
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_the_spelling_of_columns_is_kept(project: Project, tmp_path: Path) -> None:
+    columns = [replace(column, spelling="folded" if column.role == "person" else "exact") for column in COLUMNS]
+    project.update(seen=project.chosen.version, columns=tuple(columns))
+    assert project.document()["columns"]["spelling"] == {"name": "folded", "disease": "exact"}
+    again = Project.open(tmp_path / "again")
+    again.adopt(Policy.load(project.folder / "policy.toml"), project.folder)
+    assert again.document()["columns"]["spelling"] == {"name": "folded", "disease": "exact"}
+    assert again.fingerprint("columns") != Project.open(tmp_path / "other").fingerprint("columns")
 
 
 def test_a_folder_that_others_may_read_is_closed(project: Project) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.errors import InputError
+from shoal.table.spelling import OF_PERSONS, OF_VALUES, TEXTS, spelled
 from shoal.web.project import ColumnChoice, Project, SourceFile
 
 if TYPE_CHECKING:
@@ -177,13 +178,15 @@ def _odd_texts(column: ColumnProfile, values: pl.Series) -> Iterator[dict[str, A
         )  # fmt: skip
     n_blanks = int((present != present.str.strip_chars()).sum())
     if n_blanks:
-        yield _odd(column.name, "info", f"{n_blanks:,} values have blanks before or after them, and count as others.")
+        yield _odd(column.name, "info", f"{n_blanks:,} values have blanks before or after them. Where others may know "
+                   "it, they count as others.")  # fmt: skip
     if column.kind == "nominal" and column.distinct <= MOST_CATEGORIES:
         distinct = present.unique()
-        n_forms = len(distinct) - distinct.str.strip_chars().str.to_lowercase().n_unique()
+        n_forms = len(distinct) - spelled(distinct, OF_VALUES).n_unique()
         if n_forms > 0:
             yield _odd(column.name, "warn", f"{n_forms:,} of {len(distinct):,} categories differ from another one only "
-                       "by capital letters or blanks. They count as different categories.")  # fmt: skip
+                       "by capital letters, blanks or signs that cannot be seen. Where others may know it, they count "
+                       "as different categories; where nobody may learn it, as one.")  # fmt: skip
         if (
             column.role in ("time", "quasi", "dropped")
             and present.str.contains(r"^\d{1,2}[./]\d{1,2}[./]\d{2,4}$").all()
@@ -266,8 +269,8 @@ class Alone:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._file = project.table_file
-        self._columns: dict[str, pl.Series] = {}
-        self._found: dict[tuple[str | None, tuple[str, ...]], tuple[int, int]] = {}
+        self._columns: dict[tuple[str, str], pl.Series] = {}
+        self._found: dict[tuple[str | None, str, tuple[str, ...]], tuple[int, int]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -277,19 +280,21 @@ class Alone:
 
     def count(self, person: str | None, columns: Sequence[str]) -> tuple[int, int]:
         """How many persons are unique on the columns, and how many persons there are."""
-        key = (person, tuple(sorted(set(columns) - {person})))
+        spellings = {column.name: column.spelling for column in self._project.chosen.columns}
+        spelling = spellings.get(str(person)) or OF_PERSONS
+        key = (person, spelling, tuple(sorted(set(columns) - {person})))
         with self._lock:
             if key not in self._found:
-                self._found[key] = self._count(person, key[1])
+                self._found[key] = self._count(*key)
             return self._found[key]
 
-    def _count(self, person: str | None, columns: Sequence[str]) -> tuple[int, int]:
+    def _count(self, person: str | None, spelling: str, columns: Sequence[str]) -> tuple[int, int]:
         coded = [self._column(name).alias(f"c{place}") for place, name in enumerate(columns)]
         if person is None:
             n_records = coded[0].len() if coded else int(self._project.table().select(pl.len()).collect().item())
             persons = pl.Series("person", range(n_records), dtype=pl.UInt32)
         else:
-            persons = self._column(person).alias("person")
+            persons = self._column(person, spelling).alias("person")
         n_persons = persons.n_unique()
         if not coded:
             return 0, n_persons
@@ -299,12 +304,14 @@ class Alone:
         alone = pairs.group_by(names).agg(pl.len().alias("n"), pl.col("person").first()).filter(pl.col("n") == 1)
         return alone["person"].n_unique(), n_persons
 
-    def _column(self, name: str) -> pl.Series:
-        if name not in self._columns:
+    def _column(self, name: str, spelling: str = "exact") -> pl.Series:
+        key = (name, spelling)
+        if key not in self._columns:
             if not self._file.is_file():
                 raise InputError("The files were not read yet. Read them on the page Data.")
-            self._columns[name] = _codes(pl.scan_parquet(self._file, glob=False).select(name).collect().to_series())
-        return self._columns[name]
+            values = pl.scan_parquet(self._file, glob=False).select(name).collect().to_series()
+            self._columns[key] = _codes(spelled(values, spelling) if values.dtype in TEXTS else values)
+        return self._columns[key]
 
 
 def _codes(values: pl.Series) -> pl.Series:

@@ -87,7 +87,9 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The role of a column ("" while none was given), and for a quasi-identifier its kind, order and hierarchy.
+    """The role of a column ("" while none was given); for a quasi-identifier its kind, order and hierarchy.
+
+    `spelling` is what tells texts of the person column or of a sensitive one apart, "" where it is as usual.
 
     `hierarchy` is as in a policy document: `{"file": "hierarchies/zip.csv"}`, `{"prefixes": [3, 1]}` (or True),
     `{"intervals": {"low": 0, "width": 5, "high": 99, "factor": 2}}`, `{"icd": True}` or `{"rows": [[...], ...]}`.
@@ -98,6 +100,7 @@ class ColumnChoice:
     kind: str = "auto"
     order: tuple[str, ...] | None = None
     hierarchy: Mapping[str, Any] | None = None
+    spelling: str = ""
 
 
 @dataclass(frozen=True)
@@ -266,6 +269,7 @@ class Project:
             "time_of_day": chosen.time_of_day,
             "shared_dates": chosen.shared_dates,
             **({} if chosen.zone is None else {"zone": chosen.zone}),
+            **({"spelling": spelling} if (spelling := _spelling(chosen)) else {}),
             **({"person_ids": chosen.person_ids} if chosen.names("person") else {}),
         }
         source: dict[str, Any] = {key: value for key, value in chosen.csv.items() if value is not None}
@@ -607,4 +611,13 @@ def _columns_of(policy: Policy) -> list[ColumnChoice]:
         quasi.append(ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy))
     named = [(columns.person, "person"), (columns.time, "time")]
     named += [(name, role) for role in ("sensitive", "kept", "dropped") for name in getattr(columns, role)]
-    return [*quasi, *(ColumnChoice(name, role) for name, role in named if name is not None)]
+    others = [
+        ColumnChoice(name, role, spelling=columns.spelling.get(name, "")) for name, role in named if name is not None
+    ]
+    return [*quasi, *others]
+
+
+def _spelling(chosen: Chosen) -> dict[str, str]:
+    """The spelling of columns for which it is not as usual."""
+    counted = [column for column in chosen.columns if column.role in ("person", "sensitive")]
+    return {column.name: column.spelling for column in counted if column.spelling}

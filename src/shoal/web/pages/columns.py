@@ -11,6 +11,7 @@ from typing import Any
 from nicegui import run, ui
 
 from shoal.errors import ShoalError
+from shoal.table.spelling import OF_PERSONS, OF_VALUES
 from shoal.web import hierarchies, layout, looking
 from shoal.web.app import App
 from shoal.web.layout import View
@@ -42,11 +43,17 @@ WORDS_OF_KIND = {
     "ordered": "categories in order",
     "date": "date",
 }
+WORDS_OF_SPELLING = {
+    "exact": "every sign counts",
+    "plain": "spaces and invisible signs do not count",
+    "folded": "capitals do not count either",
+}
 WORDS_OF_MISSING = {
     "value": "is a value of its own",
     "refuse": "stops the work with an error",
     "drop": "drops the record",
 }
+USUAL_SPELLING = {"person": OF_PERSONS, "sensitive": OF_VALUES}
 WORDS_OF_IDS = {"pseudonyms": "random pseudonyms", "none": "nothing: nobody sees which records belong together"}
 WORDS_OF_TIME = {"sequence": "the person's own 1, 2, 3", "shift": "dates, moved by a secret number of days a person"}
 WORDS_OF_TIME_OF_DAY = {"cut": "are left out", "keep": "are published as they are"}
@@ -117,7 +124,7 @@ class ColumnsPage:
             "Values",
             "Missing",
             "What it is",
-            "Kind",
+            "Kind, or what tells texts apart",
             "Suggested because",
         )
         with (
@@ -151,6 +158,11 @@ class ColumnsPage:
             with ui.element("td"):
                 if column.role == "quasi":
                     self._kind(column, number)
+                elif column.role in USUAL_SPELLING:
+                    usual = USUAL_SPELLING[column.role]
+                    layout.select(f"Spelling of {name}", WORDS_OF_SPELLING, column.spelling or usual,
+                                  partial(self._set_spelling, name, usual), is_label_seen=False,
+                                  name=f"spelling-{number}")  # fmt: skip
             _cell(f"<td>{self._why(column, seen)}</td>")
 
     def _tick(self, column: ColumnChoice, number: int) -> None:
@@ -199,6 +211,9 @@ class ColumnsPage:
         if role in ("person", "time"):  # there is one of each: the one before has to be decided anew
             changed |= {other: {"role": ""} for other in self.view.chosen.names(role) if other != name}
         self._change(changed, focus=focus)
+
+    def _set_spelling(self, name: str, usual: str, form: str) -> None:
+        self._change({name: {"spelling": "" if form == usual else form}}, focus="spelling")
 
     async def _set_kind(self, name: str, kind: str) -> None:
         column = replace(self.view.chosen.column(name), kind=kind, order=None)
