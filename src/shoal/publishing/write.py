@@ -267,6 +267,7 @@ def codebook(
         columns.append({**entry, **_labels_of(name, labels or Labels())})
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
     book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
+    book["spelling"] = release.schema.spellings
     book.update(how_cells_are_written(format, csv, safe_cells=safe_cells))
     if release.published.tables:
         book["tables"] = [

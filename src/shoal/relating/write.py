@@ -87,7 +87,9 @@ def _codebook(release: StarRelease, files: dict[str, str], cells: dict[str, str]
         key = {"key": table.key} if table.key is not None else {}
         star[name] = {"file": files[name], **key, **links, "columns": columns}
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
-    return {"made_by": "shoal", "mask": book["mask"], "models": models, **cells, "star": star}
+    return {
+        "made_by": "shoal", "mask": book["mask"], "models": models, "spelling": book["spelling"], **cells, "star": star,
+    }  # fmt: skip
 
 
 def _groups(release: StarRelease) -> pl.DataFrame:

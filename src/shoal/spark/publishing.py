@@ -145,6 +145,7 @@ def codebook(release: SparkRelease, format: str) -> dict[str, Any]:
         columns.append(entry)
     models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
     book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
+    book["spelling"] = release.schema.spellings
     if release.tables:
         book["tables"] = [
             {"file": file, "attribute": name, "columns": release.tables[name].columns}

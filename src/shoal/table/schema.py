@@ -197,6 +197,12 @@ class Schema:
         """What does not tell texts of a column apart: the form by which persons and sensitive values are counted."""
         return self.spelling.get(name, OF_PERSONS if name == self.person else OF_VALUES)
 
+    @property
+    def spellings(self) -> dict[str, str]:
+        """The spelling of the person column and of every sensitive one."""
+        counted = [*([self.person] if self.person is not None else []), *self.sensitive]
+        return {name: self.spelling_of(name) for name in counted}
+
     def roles(self) -> list[tuple[str, str]]:
         """Every (column, role) that the schema names, in a fixed order."""
         named = [(self.person, "person")] if self.person is not None else []
@@ -244,7 +250,7 @@ class Schema:
 
     def misspelled(self) -> list[str]:
         """What is wrong with the columns whose spelling is named: it is of persons and of sensitive values only."""
-        counted = [*([self.person] if self.person is not None else []), *self.sensitive]
+        counted = self.spellings
         return [
             f"The spelling of '{name}' is named, but '{name}' is neither the person column nor sensitive."
             f"{did_you_mean(name, counted)}"
