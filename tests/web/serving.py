@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -15,9 +16,17 @@ from pathlib import Path
 
 import httpx
 
+from shoal.web.project import Project, _chosen_of
+
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 ADDRESS = re.compile(r"http://([^/]+):(\d+)/\?token=([A-Za-z0-9_-]+)")
 SECONDS = 120
+
+
+def as_saved(folder: Path) -> Project:
+    """The project in a folder, as it was saved last: to look at while a server has it."""
+    document = json.loads((folder / "project.json").read_text(encoding="utf-8"))
+    return Project(folder, _chosen_of(document["chosen"]))
 
 
 @dataclass

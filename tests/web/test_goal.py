@@ -190,3 +190,21 @@ def test_the_same_protection_with_and_without_defaults() -> None:
     assert goal.is_same_protection(short, long)
     assert not goal.is_same_protection(short, {**long, "mask": {"name": "mean"}})
     assert not goal.is_same_protection(short, {**long, "budget": {"max_suppressed": 3}})
+
+
+def test_limits_of_a_policy_that_the_page_has_no_field_for_stay() -> None:
+    chosen = goal.starting_goal([], None, {})
+    protection = {"budget": {"max_alone": 3, "max_suppressed": 9}}
+    assert goal.beside_of(chosen, protection)["budget"] == {"max_alone": 3}
+    assert goal.protection_with(chosen, {"record-risk": "0.1"}, protection)["budget"] == {"max_alone": 3}
+
+
+@pytest.mark.parametrize("part", ["persons", "record", "options"])
+def test_settings_that_were_found_for_something_else_are_of_another_goal(part: str) -> None:
+    """A sentence that is ticked after the search was left out of the promises without a word."""
+    chosen = goal.starting_goal(["disease"], None, {})
+    asked, compared = goal.asked_of(chosen), goal.compared_of(chosen)
+    changes = {"persons": {"on": True}, "record": {"limit": "0.05"}, "options": {"mask": "mean"}}
+    chosen[part].update(changes[part])
+    assert goal.asked_of(chosen) != asked
+    assert goal.compared_of(chosen) != compared

@@ -16,11 +16,12 @@ from shoal.web.hierarchies import (
     MOST_TO_SORT,
     Sets,
     check_column,
-    file_for,
     first_intervals,
     first_prefixes,
+    is_of_sets,
     levels_of,
     made,
+    name_for,
     read_lengths,
     read_number,
     remove_unused,
@@ -179,9 +180,21 @@ def test_saved_sets_are_what_the_policy_reads_and_the_editor_opens(project: Proj
 
 
 def test_columns_of_odd_names_get_files_of_their_own() -> None:
-    names = {file_for(column) for column in ("a/b", "a b", "../a", "été", "*", "x" * 300)}
+    names = {name_for(column) for column in ("a/b", "a b", "../a", "été", "*", "x" * 300)}
     assert len(names) == 6
-    assert all(Path(name).parent == Path("hierarchies") and len(name) < 80 for name in names)
+    assert all(Path(name).name == name and len(name) < 60 for name in names)
+
+
+def test_other_sets_are_another_file_so_that_a_release_of_the_former_ones_is_stale(project: Project) -> None:
+    """They were written over the former ones, also by a tab that was behind, and the release stayed the present one."""
+    sets = Sets(["clerk", "cook", "nurse"], {"cook": "kitchen"})
+    first = sets.save(project, "job")
+    before = (project.folder / first["file"]).read_bytes()
+    sets.move(["clerk"], "kitchen")
+    second = sets.save(project, "job")
+    assert first != second
+    assert (project.folder / first["file"]).read_bytes() == before
+    assert all(is_of_sets(each["file"], "job") and not is_of_sets(each["file"], "zip") for each in (first, second))
 
 
 # Kinds

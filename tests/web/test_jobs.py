@@ -121,6 +121,18 @@ def test_a_result_belongs_to_the_choices_that_it_was_made_from(jobs: Jobs, proje
     assert kept.is_stale
 
 
+def test_work_is_done_for_the_choices_at_its_start(jobs: Jobs, project: Project, tmp_path: Path) -> None:
+    """Another tab may change them before the process has begun."""
+    (tmp_path / "go").touch()
+    job = jobs.start("wait", f"{WORK}:wait", {"until": str(tmp_path / "go")}, keep_as="found")
+    project.update(seen=project.chosen.version, missing="drop")
+    assert job.wait(SECONDS)
+    kept = project.result("found")
+    assert kept is not None
+    assert kept.data == {"missing": "value"}
+    assert kept.is_stale
+
+
 def test_an_error_on_purpose_is_told_in_its_own_words(jobs: Jobs, project: Project) -> None:
     job = jobs.start("refuse", f"{WORK}:refuse", keep_as="refused")
     assert job.wait(SECONDS)

@@ -197,8 +197,10 @@ def test_a_policy_file_is_taken_over_with_its_hierarchy_files(tmp_path: Path, pr
         'person_ids = "none"\n[models]\ng-balance = { k = 5 }\n'
     )
     project.adopt(Policy.load(elsewhere / "given.toml"), elsewhere)
-    assert project.chosen.column("gender").hierarchy == {"file": "hierarchies/sex.csv"}
-    assert (project.folder / "hierarchies" / "sex.csv").read_text().startswith("Male;*")
+    kept = project.chosen.column("gender").hierarchy
+    assert kept is not None
+    assert kept["file"].startswith("hierarchies/sex-")
+    assert (project.folder / kept["file"]).read_text().startswith("Male;*")
     assert project.chosen.column("zip").role == "dropped"
     assert project.chosen.column("admission").role == "dropped"  # not named by the policy: what it was before
     assert project.chosen.missing == "refuse"
@@ -208,6 +210,18 @@ def test_a_policy_file_is_taken_over_with_its_hierarchy_files(tmp_path: Path, pr
     assert policy.columns.person_ids == "none"
     frame = pl.read_csv(project.source_paths()[0])
     assert policy.schema(project.folder, frame).columns[1].hierarchy is not None
+
+
+def test_hierarchy_files_of_one_name_do_not_take_each_others_place(tmp_path: Path, project: Project) -> None:
+    for folder, text in (("a", "Male;*\nFemale;*\n"), ("b", "1;low;*\n2;low;*\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "levels.csv").write_text(text)
+    quasi = [{"name": "gender", "hierarchy": "a/levels.csv"}, {"name": "zip", "hierarchy": "b/levels.csv"}]
+    project.adopt(Policy.from_document({"columns": {"person": "name", "quasi": quasi}}), tmp_path)
+    kept = [project.chosen.column(name).hierarchy for name in ("gender", "zip")]
+    assert [(project.folder / each["file"]).read_text()[:4] for each in kept if each] == ["Male", "1;lo"]
+    again = project.keep_hierarchy(b"Male;*\nFemale;*\n", Path(kept[0]["file"]).name)  # type: ignore[index]
+    assert again == kept[0]["file"]  # type: ignore[index]
 
 
 def test_the_table_of_persons_is_named_from_the_policy(project: Project, tmp_path: Path) -> None:

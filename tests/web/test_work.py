@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from shoal import tuning
 from shoal.demo.patients import made_up_patients
 from shoal.web import facts, work
 from shoal.web.project import ColumnChoice, Project
+from tests.web.serving import as_saved
 
 ROLES = {
     "patient": ("person", "auto"),
@@ -63,7 +65,7 @@ def made(folder: Path, protection: Mapping[str, Any] | None = None, persons: int
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str, Any]]:
     project = made(tmp_path_factory.mktemp("work") / "project")
-    return project, work.protect(Project.snapshot(project.folder), Heard())  # type: ignore[arg-type]
+    return project, work.protect(as_saved(project.folder), Heard())  # type: ignore[arg-type]
 
 
 def schema_and_frame(project: Project) -> tuple[shoal.Schema, pl.DataFrame]:
@@ -105,6 +107,7 @@ def test_tune_hands_over_every_point_and_chooses_as_the_library_does(tmp_path: P
     chosen = told["points"][told["chosen"]]
     assert chosen["loss"] == found.chosen.loss
     assert heard.partials[told["chosen"]]["loss"] == chosen["loss"]
+    assert chosen["asked"]["targets"] == targets  # a page that asks for something else does not take it for its own
     document = {**project.document(), "models": chosen["policy_models"]}
     assert shoal.policy.Policy.from_document(document).models == found.chosen.models
 
@@ -152,6 +155,15 @@ def test_what_leaves_and_what_stays_are_two_zips(released: tuple[Project, dict[s
     assert not [name for name in leaving if "steward" in name]
     assert "steward/report.html" in staying
     assert all(name.startswith("steward/") for name in staying)
+
+
+def test_clicking_twice_gives_two_whole_zips(released: tuple[Project, dict[str, Any]]) -> None:
+    project, told = released
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: work.zip_of_run(project, told["run"], leaving=True), range(32)))
+    with zipfile.ZipFile(made[0]) as archive:
+        assert archive.testzip() is None
+    assert not list(made[0].parent.glob("*.part"))
 
 
 def test_groups_are_those_of_the_release_also_when_the_kept_ones_are_gone(

@@ -62,9 +62,7 @@ async def take(app: App, purpose: str, name: str, request: Request) -> dict[str,
         await _stream(request, part)
         refuse_other_content(part, name, is_hierarchy=purpose == "hierarchy")
         if purpose == "hierarchy":
-            target = app.project.folder / "hierarchies" / name
-            part.replace(target)
-            return {"name": name, "file": f"hierarchies/{name}"}
+            return {"name": name, "file": app.project.keep_hierarchy(part.read_bytes(), name)}
         source = app.project.add_file(part, name)
         put_into(app.project, source, purpose)
         return {"name": source.name, "size": source.size}

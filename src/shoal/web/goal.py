@@ -206,7 +206,8 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
         beside[part] = dict(before) if before.get("name") == options[part] else {"name": options[part]}
     if goal["persons"]["on"]:
         beside["models"]["person-k-anonymity"] = int(goal["persons"]["k"])
-    budget: Plain = {}
+    before = (protection or {}).get("budget") or {}
+    budget: Plain = {key: value for key, value in before.items() if key not in ("max_suppressed", "max_records")}
     if options["max_suppressed"]:
         budget["max_suppressed"] = int(options["max_suppressed"])
     if options["max_records"]:
@@ -216,6 +217,18 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
     if seed is not None:
         beside["seed"] = seed
     return beside
+
+
+def asked_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = None) -> Plain:
+    """What a search for the best setting is asked; settings that were found for something else are of another goal."""
+    return {"targets": targets_of(goal), "minimise": goal["options"]["minimise"], "beside": beside_of(goal, protection)}
+
+
+def compared_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = None) -> Plain:
+    """What methods are compared at: the first limit of the goal."""
+    asked = asked_of(goal, protection)
+    target, limit = next(iter(asked.pop("targets").items()))
+    return {"target": target, "limit": limit, **asked}
 
 
 def models_of_sliders(goal: Mapping[str, Any]) -> Plain:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.errors import InputError, ParameterError, PolicyError, SchemaError
-from shoal.web.project import ColumnChoice, Project, write_beside
+from shoal.web.project import ColumnChoice, Project
 
 if TYPE_CHECKING:
     from shoal.table.hierarchy import Hierarchy
@@ -203,15 +203,18 @@ class Sets:
         """Write the hierarchy in ARX's format into the project, and give the choice that names it."""
         text = io.StringIO()
         csv.writer(text, delimiter=";", lineterminator="\n").writerows(self.rows())
-        file = file_for(column)
-        write_beside(project.folder / file, text.getvalue().encode())
-        return {"file": file}
+        return {"file": project.keep_hierarchy(text.getvalue().encode(), f"{name_for(column)}.csv")}
 
 
-def file_for(column: str) -> str:
-    """Where the sets of a column are kept, as the policy names it: a name that any file system takes."""
+def name_for(column: str) -> str:
+    """What files of a column's sets begin with: a name that any file system takes."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", column).strip("-")[:40]
-    return f"hierarchies/{plain or 'column'}-{hashlib.sha256(column.encode()).hexdigest()[:6]}.csv"
+    return f"{plain or 'column'}-{hashlib.sha256(column.encode()).hexdigest()[:6]}"
+
+
+def is_of_sets(file: str, column: str) -> bool:
+    """Whether a hierarchy file holds the sets that were made for a column."""
+    return re.fullmatch(rf"hierarchies/{re.escape(name_for(column))}-[0-9a-f]{{8}}\.csv", file) is not None
 
 
 def check_column(project: Project, column: ColumnChoice) -> None:

@@ -21,14 +21,15 @@ What runs in the other process (web/work.py) is a function
 
     def tune(project: Project, tell: Tell, **arguments: Any) -> dict[str, Any]: ...
 
-`project` is a snapshot of the folder, opened in that process; it is not to be saved there, but runs may be written into
-`project.new_run()`. `arguments` and what is returned are plain values (dicts, lists, texts, numbers).
+`project` has the choices as they were when the job was started, whatever another tab does since; it is not to be saved
+there, but runs may be written into `project.new_run()`. `arguments` and what is returned are plain values (dicts,
+lists, texts, numbers).
 
     tell(stage, done)       # a shoal.progress.Progress, so it can be handed to the library as `progress=`
     tell.partial({...})     # hand over something found so far
 
-With `keep_as`, what is returned is saved as the project's result of that name (with the fingerprint of the choices that
-the snapshot held), also when no page is open any more. A job that is cancelled with partials saves, where `keep_as` is
+With `keep_as`, what is returned is saved as the project's result of that name (with the fingerprint of these choices),
+also when no page is open any more. A job that is cancelled with partials saves, where `keep_as` is
 given, `{"partials": [...], "is_cancelled": True}`, unless a fresh result of that name is there already.
 """
 
@@ -45,10 +46,11 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from shoal.errors import ShoalError, ShoalWarning
-from shoal.web.project import Project
+from shoal.web.project import Chosen, Project
 
 SECONDS_TO_END = 2.0
 
@@ -78,6 +80,8 @@ class Job:
     def __init__(self, kind: str, project: Project, *, depends_on: str, keep_as: str | None) -> None:
         self.kind = kind
         self.project = project
+        self.chosen = project.chosen
+        """The choices that the work is done for."""
         self.depends_on = depends_on
         self.keep_as = keep_as
         self.state = "running"
@@ -87,8 +91,8 @@ class Job:
         self.notes: list[str] = []
         self.result: dict[str, Any] | None = None
         self.error: str | None = None
-        self.made_from = project.fingerprint(depends_on)
-        """The fingerprint of the choices that the work is done for."""
+        self.made_from = Project(project.folder, self.chosen).fingerprint(depends_on)
+        """Their fingerprint."""
         self._started = time.monotonic()
         self._ended: float | None = None
         self._lock = threading.Lock()
@@ -129,7 +133,7 @@ class Job:
         context = multiprocessing.get_context("spawn")
         listening, telling = context.Pipe(duplex=False)
         process = context.Process(
-            target=_work_there, args=(telling, str(self.project.folder), work, dict(arguments), self.depends_on),
+            target=_work_there, args=(telling, self.project.folder, self.chosen, work, dict(arguments)),
             daemon=True, name=f"shoal {self.kind}",
         )  # fmt: skip
         self._process = process
@@ -158,8 +162,6 @@ class Job:
                 self.partials = [*self.partials, value]
             elif what == "note":
                 self.notes = [*self.notes, value]
-            elif what == "from":
-                self.made_from = value
             elif self.state != "running":
                 return
             elif what == "progress":
@@ -260,7 +262,7 @@ class Jobs:
 # In the other process
 
 
-def _work_there(pipe: Connection, folder: str, work: str, arguments: dict[str, Any], depends_on: str) -> None:
+def _work_there(pipe: Connection, folder: Path, chosen: Chosen, work: str, arguments: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_the_server, daemon=True).start()
@@ -271,10 +273,8 @@ def _work_there(pipe: Connection, folder: str, work: str, arguments: dict[str, A
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", ShoalWarning)
-            project = Project.snapshot(folder)
-            pipe.send(("from", project.fingerprint(depends_on)))
             module, _, name = work.partition(":")
-            result = getattr(importlib.import_module(module), name)(project, Tell(pipe), **arguments)
+            result = getattr(importlib.import_module(module), name)(Project(folder, chosen), Tell(pipe), **arguments)
         for warning in warned:
             pipe.send(("note", str(warning.message)))
         pipe.send(("result", result))

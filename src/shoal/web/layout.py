@@ -89,6 +89,13 @@ class View:
         else:
             self.tell(str(error) if isinstance(error, ShoalError) else told_without_values(error))
 
+    def is_current(self) -> bool:
+        """Whether the page shows the choices as they are; it says so where another tab was faster."""
+        if self.seen != self.app.project.chosen.version:
+            self._tell_changed()
+            return False
+        return True
+
     def catch_up(self) -> None:
         """Take the choices as they are now for seen: after something that this page itself has started changed them."""
         self.seen = self.app.project.chosen.version

@@ -203,12 +203,6 @@ class Project:
         project._take_changed_policy(document.get("policy_sha256"))
         return project
 
-    @classmethod
-    def snapshot(cls, folder: str | Path) -> Project:
-        """The choices as they stand in a folder now, for the other process: to be read, not to be saved."""
-        folder = Path(folder)
-        return cls(folder, _chosen_of(_read_json(folder / "project.json").get("chosen", {})))
-
     @property
     def chosen(self) -> Chosen:
         """Everything that was chosen so far."""
@@ -335,10 +329,7 @@ class Project:
                 "policy, or use 'shoal protect'."
             )
         document = policy.moved(folder, self.folder).to_document()
-        for file in policy.files(folder):
-            if file.resolve().parent != (self.folder / "hierarchies").resolve():
-                shutil.copyfile(file, self.folder / "hierarchies" / safe_name(file.name))
-        columns = {choice.name: choice for choice in _columns_of(policy)}
+        columns = {choice.name: choice for choice in self._columns_of(policy, Path(folder))}
         source = {key: value for key, value in document.get("source", {}).items() if key not in ("rename", "join")}
         known = [columns.pop(column.name, column) for column in self._chosen.columns]
         return self.update(
@@ -486,6 +477,37 @@ class Project:
         finally:
             part.unlink(missing_ok=True)
 
+    def keep_hierarchy(self, content: bytes, name: str) -> str:
+        """Keep a hierarchy file, and give the name by which the policy knows it.
+
+        What the file holds is part of its name: no file is written over, and other content makes results stale.
+        """
+        plain = Path(safe_name(name))
+        stem = _CONTENT.sub("", plain.stem)
+        file = f"hierarchies/{stem}-{hashlib.sha256(content).hexdigest()[:8]}{plain.suffix}"
+        write_beside(self.folder / file, content)
+        return file
+
+    def _columns_of(self, policy: Policy, folder: Path) -> list[ColumnChoice]:
+        """The columns that a policy names, with their roles; its hierarchy files are copied into the project."""
+        columns = policy.columns
+        quasi = []
+        for column in columns.quasi:
+            hierarchy = None
+            if column.hierarchy is not None:
+                hierarchy = json.loads(column.hierarchy.model_dump_json(exclude_none=True))
+                if column.hierarchy.file is not None:
+                    file = folder / column.hierarchy.file
+                    hierarchy = {"file": self.keep_hierarchy(file.read_bytes(), file.name)}
+                elif column.hierarchy.prefixes == ():
+                    hierarchy = {"prefixes": True}
+            quasi.append(ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy))
+        named = [(columns.person, "person"), (columns.time, "time")]
+        named += [(name, role) for role in ("sensitive", "kept", "dropped") for name in getattr(columns, role)]
+        spelling = columns.spelling
+        others = [ColumnChoice(name, role, spelling=spelling.get(name, "")) for name, role in named if name is not None]
+        return [*quasi, *others]
+
     def new_run(self) -> Path:
         """A name for a new release: a folder under `runs/` that does not exist yet, named by the time."""
         while (run := self.folder / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}").exists():
@@ -507,6 +529,7 @@ class Project:
 
 
 _RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
+_CONTENT = re.compile(r"-[0-9a-f]{8}$")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|]")
 
 
@@ -594,27 +617,6 @@ def _quasi_document(column: ColumnChoice) -> dict[str, Any]:
     if column.hierarchy is not None:
         document["hierarchy"] = dict(column.hierarchy)
     return document
-
-
-def _columns_of(policy: Policy) -> list[ColumnChoice]:
-    """The columns that a policy names, with their roles."""
-    columns = policy.columns
-    quasi = []
-    for column in columns.quasi:
-        hierarchy = None
-        if column.hierarchy is not None:
-            hierarchy = json.loads(column.hierarchy.model_dump_json(exclude_none=True))
-            if column.hierarchy.file is not None:
-                hierarchy = {"file": f"hierarchies/{Path(column.hierarchy.file).name}"}
-            elif column.hierarchy.prefixes == ():
-                hierarchy = {"prefixes": True}
-        quasi.append(ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy))
-    named = [(columns.person, "person"), (columns.time, "time")]
-    named += [(name, role) for role in ("sensitive", "kept", "dropped") for name in getattr(columns, role)]
-    others = [
-        ColumnChoice(name, role, spelling=columns.spelling.get(name, "")) for name, role in named if name is not None
-    ]
-    return [*quasi, *others]
 
 
 def _spelling(chosen: Chosen) -> dict[str, str]:

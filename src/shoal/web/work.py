@@ -8,6 +8,7 @@ release publishes (a preview of it).
 from __future__ import annotations
 
 import json
+import secrets
 import shlex
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,10 +77,11 @@ def tune(
     frame = _frame(project)
     policy = _policy(project, beside)
     numbers: dict[int, int] = {}
+    asked = {"targets": dict(targets), "minimise": minimise, "beside": dict(beside or {})}
 
     def found_one(point: Point) -> None:
         numbers[id(point)] = len(numbers)
-        tell.partial(_point(point, numbers[id(point)], targets))
+        tell.partial(_point(point, numbers[id(point)], asked))
 
     found = tuning.tune(
         frame,
@@ -100,19 +102,17 @@ def tune(
         **policy.options,
     )
     return {
-        "targets": dict(targets),
-        "minimise": minimise,
-        "beside": dict(beside or {}),
-        "points": [_point(point, number, targets) for number, point in enumerate(found.points)],
+        **asked,
+        "points": [_point(point, number, asked) for number, point in enumerate(found.points)],
         "chosen": None if found.chosen is None else numbers[id(found.chosen)],
     }
 
 
-def _point(point: Point, number: int, targets: Mapping[str, str]) -> Plain:
+def _point(point: Point, number: int, asked: Plain) -> Plain:
     from shoal.publishing.write import finite
 
     told: Plain = finite(point.to_dict())
-    return {**told, "number": number, "policy_models": models_document(point.models), "targets": dict(targets)}
+    return {**told, "number": number, "policy_models": models_document(point.models), "asked": asked}
 
 
 def models_document(models: Sequence[Model]) -> Plain:
@@ -153,6 +153,7 @@ def compare(
     schema = policy.schema(project.folder, frame)
     key, _, column = target.partition(".")
     bound = tuning.Target(key, limit, column or None)  # type: ignore[arg-type]
+    asked = {"target": target, "limit": limit, "minimise": minimise, "beside": dict(beside or {})}
     ways = [(method, model) for method in methods for model in by]
     rows: list[Plain] = []
     for number, (method, model) in enumerate(ways):
@@ -167,9 +168,9 @@ def compare(
             row = finite(found.rows[0].to_dict())
         except (ParameterError, ShoalError) as refusal:
             row["error"] = str(refusal)
-        rows.append(row)
-        tell.partial(row)
-    return {"target": target, "limit": limit, "minimise": minimise, "rows": rows}
+        rows.append({**row, "asked": asked})
+        tell.partial(rows[-1])
+    return {**asked, "rows": rows}
 
 
 def protect(project: Project, tell: Tell, *, keep_person_map: bool = False) -> Plain:
@@ -352,12 +353,15 @@ def zip_of_run(project: Project, run: str, *, leaving: bool) -> Path:
     if not holds(project, run):
         raise InputError("The promises are not kept by this release, so nothing of it is handed out.")
     target = project.folder / "cache" / f"{'release' if leaving else 'steward'}-{run}.zip"
-    part = target.with_name(f".{target.name}.part")
-    with zipfile.ZipFile(part, "w", compression=zipfile.ZIP_DEFLATED) as archive:
-        for path in files:
-            archive.write(path, path.relative_to(folder).as_posix())
-    part.chmod(0o600)
-    part.replace(target)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")  # two clicks may come at once
+    try:
+        with zipfile.ZipFile(part, "w", compression=zipfile.ZIP_DEFLATED) as archive:
+            for path in files:
+                archive.write(path, path.relative_to(folder).as_posix())
+        part.chmod(0o600)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
     return target
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from shoal.web.project import Project
 from tests.web.browser import steward
 from tests.web.browser.conftest import Served, go
+from tests.web.serving import as_saved
 
 Opened = Callable[..., Any]
 Serve = Callable[..., Served]
@@ -22,7 +22,7 @@ def test_a_tab_that_is_behind_is_told_and_changes_nothing(serve: Serve, open_pag
     steward.give_role(first, "education", "dropped")
     second.get_by_label("What zip is", exact=True).select_option("dropped")
     second.get_by_text("changed in another tab").first.wait_for()
-    chosen = Project.snapshot(served.project).chosen
+    chosen = as_saved(served.project).chosen
     assert chosen.column("education").role == "dropped"
     assert chosen.column("zip").role == "quasi"
     second.get_by_role("button", name="Load again").first.click()
@@ -70,3 +70,42 @@ def test_what_was_changed_since_is_not_handed_out(serve: Serve, open_page: Opene
     answer = page.context.request.get(f"{served.base}{link}")
     assert answer.status == 409
     assert "Choices were changed" in answer.text()
+
+
+def test_no_release_is_made_of_choices_that_the_page_does_not_show(
+    serve: Serve, open_page: Opened, tmp_path: Path
+) -> None:
+    """Neither of those that another tab has made, nor without a sentence that was ticked after the search."""
+    served, first = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=120)
+    first.get_by_text("Models, one by one").click()
+    first.get_by_role("button", name="Use these models").click()
+    first.get_by_role("button", name="Make the release").wait_for()
+    second = open_page(served, "/columns")
+    steward.give_role(second, "education", "dropped")
+    first.get_by_role("button", name="Make the release").click()
+    first.get_by_text("changed in another tab").first.wait_for()
+    go(first, served, "/protect")
+    first.get_by_text("A goal in words").click()
+    steward.set_percent(first, "record risk", 40)
+    first.get_by_role("button", name="Find the best setting").click()
+    first.get_by_role("button", name="Make the release").wait_for()
+    first.get_by_text("Besides, every group has at least so many persons").click()
+    first.get_by_role("button", name="Make the release").click()
+    first.get_by_text("so no release was made").wait_for()
+    assert not list((served.project / "runs").iterdir())
+    first.get_by_role("button", name="Find the best setting").click()
+    first.get_by_role("button", name="Make the release").click()
+    first.wait_for_url(re.compile("/release$"))
+    first.get_by_role("heading", name="May be handed out").wait_for()
+    assert "person-k-anonymity" in as_saved(served.project).chosen.protection["models"]
+
+    steward.give_role(second := open_page(served, "/columns"), "education", "quasi")
+    go(first, served, "/release")
+    first.get_by_role("tab", name="Policy and command").click()
+    link = first.get_by_role("link", name="Download the policy")
+    with first.expect_download() as download:
+        link.click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    shown = first.locator("pre.sh-code").all_inner_texts()
+    assert [each.strip() for each in shown] == [text.strip()]  # that of the release, and no command for another
+    assert text != (served.project / "policy.toml").read_text(encoding="utf-8")

@@ -18,13 +18,14 @@ from shoal.web import drawing, facts
 from shoal.web.project import Project
 from tests.web.browser import steward
 from tests.web.browser.conftest import Served, go
+from tests.web.serving import as_saved
 
 Opened = Callable[..., Any]
 Serve = Callable[..., Served]
 
 
 def project_of(served: Served) -> Project:
-    return Project.snapshot(served.project)
+    return as_saved(served.project)
 
 
 def table_of(project: Project) -> tuple[Any, shoal.Schema]:

@@ -364,7 +364,7 @@ class HierarchyEditor:
             if way in self.choice:
                 return way
         if "file" in self.choice:
-            return "sets" if self.choice["file"] == hierarchies.file_for(self.name) else "file"
+            return "sets" if hierarchies.is_of_sets(self.choice["file"], self.name) else "file"
         are_numbers = bool(self.values) and all(hierarchies._is_number(value) for value in self.values[:1000])
         if are_numbers:
             lengths = {len(value) for value in self.values[:1000]}

@@ -190,22 +190,15 @@ class ProtectPage:
     # What it costs
 
     def _find(self) -> None:
-        targets = goals.targets_of(self.goal)
-        if not targets:
+        if not goals.targets_of(self.goal):
             self.view.tell("Tick at least one sentence: what shall not happen?", tone="warn")
             return
         self.view.hush()
         if not self.view.save(goal={**self.goal, "point": None, "of": None}):
             return
-        protection = self.app.project.chosen.protection
-        arguments = {
-            "targets": targets,
-            "minimise": self.goal["options"]["minimise"],
-            "beside": goals.beside_of(self.goal, protection),
-        }
         self.goal.update(point=None, of=None)
-        self.app.jobs.start("tune", "shoal.web.work:tune", arguments, depends_on="columns", keep_as="frontier",
-                            replace=True)  # fmt: skip
+        self.app.jobs.start("tune", "shoal.web.work:tune", goals.asked_of(self.goal, self._protection),
+                            depends_on="columns", keep_as="frontier", replace=True)  # fmt: skip
         self._show_cost()
         self._show_making()
 
@@ -264,7 +257,11 @@ class ProtectPage:
             self._draw()
 
     def _is_other_goal(self, points: Sequence[Plain]) -> bool:
-        return points[0].get("targets", {}) != goals.targets_of(self.goal)
+        return bool(points[0].get("asked") != goals.asked_of(self.goal, self._protection))
+
+    @property
+    def _protection(self) -> Mapping[str, Any]:
+        return self.app.project.chosen.protection
 
     def _found(self, job: Job) -> None:
         self._show_cost()
@@ -277,9 +274,9 @@ class ProtectPage:
         if not points:
             self.drawing.set_content("")
             return
-        targets = points[0]["targets"]
+        asked = points[0]["asked"]
+        targets, minimise = asked["targets"], asked["minimise"]
         target = next(iter(targets))
-        minimise = self.goal["options"]["minimise"]
         svg = drawing.frontier_svg(
             points,
             target=target,
@@ -333,7 +330,7 @@ class ProtectPage:
         ui.run_javascript(f"document.querySelector('[data-point=\"{number}\"]')?.focus()")
 
     def _keep(self, models: Mapping[str, Any]) -> bool:
-        protection = goals.protection_with(self.goal, models, self.app.project.chosen.protection)
+        protection = goals.protection_with(self.goal, models, self._protection)
         return self.view.save(goal=dict(self.goal), protection=protection)
 
     # Methods side by side
@@ -360,22 +357,27 @@ class ProtectPage:
             if job is not None and job.state == "failed":
                 layout.note(str(job.error), tone="bad")
             kept = result.data if result is not None and not result.is_stale else None
+            rows = [] if kept is None else kept.get("rows") or kept.get("partials") or []
+            if rows and not self._is_compared(rows):
+                layout.note("The goal was changed since methods were compared. Compare again.", tone="warn")
+                rows = []
             self.rows = ui.element("div").classes("sh-wide")
-            if kept is not None:
-                self._draw_rows(kept.get("rows") or kept.get("partials") or [])
+            self._draw_rows(rows)
             layout.button("Compare methods" if kept is None else "Compare again", self._compare)
 
+    def _is_compared(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether methods were compared at the goal as it is."""
+        return bool(rows[0].get("asked") == goals.compared_of(self.goal, self._protection))
+
     def _compare(self) -> None:
-        targets = goals.targets_of(self.goal)
-        target, limit = next(iter(targets.items()))
-        by = ["record-risk", "k-anonymity"] if target == "max_gidr" else ["h-affiliation"]
-        arguments = {
-            "target": target,
-            "limit": limit,
-            "by": by,
-            "minimise": self.goal["options"]["minimise"],
-            "beside": goals.beside_of(self.goal, self.app.project.chosen.protection),
-        }
+        if not goals.targets_of(self.goal):
+            self.view.tell("Tick at least one sentence: what shall not happen?", tone="warn")
+            return
+        if not self.view.is_current():
+            return
+        asked = goals.compared_of(self.goal, self._protection)
+        by = ["record-risk", "k-anonymity"] if asked["target"] == "max_gidr" else ["h-affiliation"]
+        arguments = {**asked, "by": by}
         self.app.jobs.start("compare", "shoal.web.work:compare", arguments, depends_on="columns", keep_as="compare",
                             replace=True)  # fmt: skip
         self._show_beside()
@@ -409,7 +411,7 @@ class ProtectPage:
 
     def _models_chosen(self) -> Plain | None:
         if self.goal["way"] == "models":
-            kept = self.app.project.chosen.protection.get("models") or {}
+            kept = self._protection.get("models") or {}
             return dict(kept) if kept == goals.models_of_sliders(self.goal) else None
         points, chosen, _ = self._points()
         point = next((each for each in points if each["number"] == chosen), None)
@@ -457,7 +459,7 @@ class ProtectPage:
                     layout.button("See the release", lambda: ui.navigate.to("/release"), kind="primary")
 
     def _is_kept(self, models: Mapping[str, Any]) -> bool:
-        kept = self.app.project.chosen.protection
+        kept = self._protection
         return goals.is_same_protection(kept, goals.protection_with(self.goal, models, kept))
 
     def _promises(self, models: Mapping[str, Any]) -> None:
@@ -473,6 +475,15 @@ class ProtectPage:
 
     def _make(self, models: Mapping[str, Any]) -> None:
         self.view.hush()
+        if not self.view.is_current():
+            return
+        if models != self._models_chosen():
+            self._show_cost()
+            self._show_making()
+            self.view.tell("What is asked was changed since these promises were shown, so no release was made. "
+                           f"{'Find the best setting' if self.goal['way'] == 'goal' else 'Use these models'} again.",
+                           tone="warn")  # fmt: skip
+            return
         if not self._is_kept(models) or self.goal["way"] == "goal":
             if self.goal["way"] == "goal":
                 _, chosen, _ = self._points()

@@ -52,6 +52,14 @@ def routes(app: App, api: FastAPI) -> None:
     def staying(name: str) -> Response:
         return _zip(app, name, leaving=False)
 
+    @api.get("/runs/{name}/policy.toml")
+    def policy_of_run(name: str) -> Response:
+        result = app.project.result("release")
+        if result is None or result.data.get("run") != name:
+            told = "It is not the present release of this project."
+            return HTMLResponse(refusal_page("There is no such policy", told), status_code=404)
+        return _policy(result.data["policy_text"])
+
     @api.get("/runs/{name}/{page}")
     def page(name: str, page: str) -> Response:
         try:
@@ -65,8 +73,12 @@ def routes(app: App, api: FastAPI) -> None:
         if text is None:
             told = "The policy can be written when every column has a role."
             return HTMLResponse(refusal_page("There is no policy yet", told), status_code=404)
-        name = {"Content-Disposition": 'attachment; filename="policy.toml"'}
-        return PlainTextResponse(text, media_type="application/toml", headers=name)
+        return _policy(text)
+
+
+def _policy(text: str) -> Response:
+    name = {"Content-Disposition": 'attachment; filename="policy.toml"'}
+    return PlainTextResponse(text, media_type="application/toml", headers=name)
 
 
 def _zip(app: App, name: str, *, leaving: bool) -> Response:
@@ -122,12 +134,12 @@ def _show(app: App, view: layout.View, result: Any) -> None:
     if holds and not result.is_stale:
         _hand_out(app, view, name)
     parts = {
-        "Before and after": lambda: _before_and_after(app, told),
+        "Before and after": lambda: _before_and_after(app, told, result.is_stale),
         "Risk": lambda: _risk(numbers),
         "What it cost": lambda: _cost(numbers),
         "Groups": lambda: _groups(app, name),
         "Attacks": lambda: _attacks(app, numbers, name),
-        "Policy and command": lambda: _repeat(app, told),
+        "Policy and command": lambda: _repeat(app, told, result.is_stale),
     }
     with ui.tabs().props("no-caps align=left inline-label").classes("sh-tabs") as tabs:
         made = {title: ui.tab(title) for title in parts}
@@ -199,7 +211,7 @@ def _size(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e5 else f"{max(n_bytes / 1e3, 0.1):.1f} kB"
 
 
-def _before_and_after(app: App, told: Numbers) -> None:
+def _before_and_after(app: App, told: Numbers, is_stale: bool) -> None:
     hint = (
         "Some records as they were, and some as they are published. Records are in another order, and persons have new "
         "names."
@@ -208,6 +220,8 @@ def _before_and_after(app: App, told: Numbers) -> None:
         with ui.element("div"):
             _html(el("h3", "Before"))
             try:
+                if is_stale:  # the table may be another one by now
+                    raise InputError("Choices were changed since, so the records as they were are not shown.")
                 shown = counted_facts.preview(app.project.table().head(counted_facts.MOST_SHOWN).collect())
                 _preview(shown.columns, shown.records, "Records as they were")
             except ShoalError as error:
@@ -363,12 +377,27 @@ def _exposed(found: Numbers) -> None:
     )  # fmt: skip
 
 
-def _repeat(app: App, told: Numbers) -> None:
+def _repeat(app: App, told: Numbers, is_stale: bool) -> None:
     with layout.card("How to repeat it", hint="The policy is the one file that the command line reads. Run the command "
                                               "in the project’s folder."):  # fmt: skip
-        _html(el("pre", work.command_of(app.project), class_="sh-code", tabindex="0"))
+        if is_stale:
+            layout.note("Choices were changed since: the project’s folder has another policy now. The one below is of "
+                        "this release.", tone="warn")  # fmt: skip
+        else:
+            _html(el("pre", work.command_of(app.project), class_="sh-code", tabindex="0"))
         _html(el("pre", told["policy_text"], class_="sh-code", tabindex="0"))
-        _html(el("p", el("a", "Download the policy", href="/policy.toml", download=True, class_="sh-download")))
+        _html(
+            el(
+                "p",
+                el(
+                    "a",
+                    "Download the policy",
+                    href=f"/runs/{told['run']}/policy.toml",
+                    download=True,
+                    class_="sh-download",
+                ),
+            )
+        )
 
 
 def _html(content: Content, *, classes: str = "") -> None:
