@@ -319,6 +319,10 @@ def test_later_records_of_a_person_in_another_spelling_have_their_pseudonym(tmp_
     assert applied.pseudonyms["pseudonym"].n_unique() == 24
     assert set(later["patient"]) < set(applied.pseudonyms["person"])
     assert applied.frame["disease"].to_list().count("FLU") == 24
+    exact = _schema(patient="exact")
+    shoal.protect(frame, exact, models).write(tmp_path / "exact", keep_person_map=True, report=False)
+    with pytest.raises(SchemaError, match="24 persons of the release are named as another one"):
+        apply(read_stored(tmp_path / "exact"), Reading(later, Source((), "parquet")), _schema())
 
 
 def test_related_tables_join_persons_by_their_spelling() -> None:

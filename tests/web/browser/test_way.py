@@ -186,6 +186,8 @@ def test_a_messy_file(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
                          "Diagnose": "sensitive", "Bemerkung": "dropped"}.items():  # fmt: skip
         steward.give_role(page, column, role)
     page.get_by_text("Every column has a role").wait_for()
+    page.get_by_label("Spelling of Diagnose").select_option("plain")
+    page.locator(".sh-policy", has_text='Diagnose = "plain"').wait_for(state="attached")
     steward.step(page, "Risk now")
     check_risk(page, project_of(served))
 
