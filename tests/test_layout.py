@@ -35,7 +35,7 @@ LAYOUT = [
     {"table", "models", "policy", "mining"},
     {"kernels"},
     {"threads"},
-    {"errors", "progress"},
+    {"errors", "parts", "progress"},
 ]
 LEVEL_OF_PART = {part: level for level, parts in enumerate(LAYOUT) for part in parts}
 DOORS = {"cli", "web", "__main__"}

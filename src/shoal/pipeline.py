@@ -23,7 +23,7 @@ from shoal.errors import InputError, ParameterError, PrivacyNotMetError, SchemaE
 from shoal.grouping import METHODS, Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refuse_unfit
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import as_method
 from shoal.masking import MASKS
 from shoal.masking.parting import linked_values
 from shoal.masking.publish import Mask, as_mask, publish
@@ -180,7 +180,7 @@ def protect(
     refuse_shared(schema, table.shared_dates)
     refuse_excluded(table, models)
     refuse_impossible(table, asked)
-    grouping = _grouped(chosen_method, table, asked, progress, rng)
+    grouping = chosen_method.group(table, asked, progress)
     progress("masking", 0.0)
     published = publish(table, grouping, chosen_mask, rng=rng)
     linkage = None
@@ -551,14 +551,6 @@ def _mask_meant(mask: str | None, schema: Schema, tables: Mapping[str, Any] | No
     return meant
 
 
-def _grouped(
-    method: Method, table: Table, models: Sequence[Model], progress: Progress, rng: np.random.Generator
-) -> Grouping:
-    """The groups that a method forms; one that draws takes its random numbers from the run's seed."""
-    drawn = {"rng": rng} if getattr(method, "draws", False) else {}
-    return method.group(table, models, progress, **drawn)
-
-
 def _refuse_max_linkage(max_linkage: object, mask: Mask) -> None:
     """Refuse a limit on linkage that is no share, or that goes with a mask which shows groups."""
     if max_linkage is None:
@@ -628,7 +620,7 @@ def choose(method: str | Method, mask: str | Mask, options: Mapping[str, Any]) -
             f"Neither the method nor the mask has an option '{unknown[0]}'. "
             f"Options here are: {', '.join(sorted(known)) or 'none'}.{did_you_mean(unknown[0], known)}"
         )
-    return _made(method, method_class, options), as_mask(_made(mask, mask_class, options))
+    return as_method(_made(method, method_class, options)), as_mask(_made(mask, mask_class, options))
 
 
 def _named(choice: Any, known: Mapping[str, type], what: str) -> type | None:

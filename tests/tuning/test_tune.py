@@ -14,7 +14,6 @@ from shoal.demo.patients import made_up_patients
 from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.tuning import Point, Tuning, tune
 from shoal.tuning.chart import frontier_svg
-from shoal.tuning.workbench import written
 
 SCHEMA = shoal.Schema(person="patient", quasi=["age", shoal.Nominal("gender"), "zip"], sensitive=["disease"])
 
@@ -63,7 +62,7 @@ def test_points_are_what_protect_gives(tuned: Tuning) -> None:
 def test_the_frontier_is_drawn_with_little_effort_and_the_choice_made_with_the_methods_own(tuned: Tuning) -> None:
     assert tuned.chosen is not None
     assert tuned.release is not None
-    assert {written(point.method) for point in tuned.frontier} == {"balance-tree:effort=low"}
+    assert {point.method.written for point in tuned.frontier} == {"balance-tree:effort=low"}
     assert tuned.chosen.method == tuned.release.method == shoal.grouping.BalanceTree()
     assert tuned.chosen.utility == tuned.release.utility
     same = next(point for point in tuned.frontier if point.models == tuned.chosen.models)

@@ -24,8 +24,6 @@ from shoal.grouping.stopping import cuts_at_the_median, stopped_at
 from shoal.models.contract import Model
 from shoal.models.counts import SPREAD, VALUE_SUMMARIES, GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, IntArray
-from shoal.models.h_affiliation import HAffiliation
-from shoal.models.l_diversity import LDiversity
 from shoal.table.table import Table
 
 NAME = "minimality"
@@ -570,10 +568,5 @@ def _chance_of_likeliest(probability: FloatArray, types: _Types, has: Any, cell_
 
 def _promised(models: Sequence[Model], name: str) -> float | None:
     """The largest share of persons that the models leave to a value of an attribute, where one says it."""
-    limits = [
-        float(model.h) if isinstance(model, HAffiliation) else 1 / float(model.l)
-        for model in models
-        if (isinstance(model, HAffiliation) or (isinstance(model, LDiversity) and model.kind == "frequency"))
-        and model.column in (None, name)
-    ]
-    return min(limits, default=None)
+    shares = [model.largest_share_of_a_value() for model in models if model.column in (None, name)]
+    return min((share for share in shares if share is not None), default=None)

@@ -212,7 +212,7 @@ def _parameters_given(flag: Flag, given: str) -> dict[str, Any]:
     if len(flag.parameters) > 1:
         parts = given.split(",")
         if len(parts) != len(flag.parameters):
-            raise click.UsageError(f"--{flag.name} takes {len(flag.parameters)} values: --{flag.name} {flag.metavar}")
+            raise click.UsageError(f"--{flag.name} takes {len(flag.parameters)} values: --{flag.name} {flag.example}")
         return dict(zip(flag.parameters, map(number_or_text, parts), strict=True))
     (parameter,) = flag.parameters
     if flag.metavar.startswith("C=N"):

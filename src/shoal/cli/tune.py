@@ -117,11 +117,9 @@ def tune(
 
 def chosen(policy: Policy, point: Point) -> Policy:
     """The policy with the setting that was chosen; it may be one that was tried with less effort."""
-    effort = getattr(point.method, "effort", None)
-    options = dict(policy.method_options)
-    if effort is not None and effort != options.get("effort", getattr(type(point.method), "effort", None)):
-        options["effort"] = effort
-    return replace(policy, models=point.models, method_options=options)
+    usual = type(point.method)().options if point.method.options else {}
+    tried = {name: value for name, value in point.method.options.items() if value != usual.get(name)}
+    return replace(policy, models=point.models, method_options={**policy.method_options, **tried})
 
 
 def parsed(targets: tuple[str, ...]) -> dict[str, str]:

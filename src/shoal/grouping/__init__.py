@@ -12,7 +12,7 @@ from shoal.grouping.mondrian import Mondrian
 from shoal.grouping.spanning_cells import SpanningCells
 from shoal.grouping.spanning_tree import SpanningTree
 
-METHODS: dict[str, type] = {
+METHODS: dict[str, type[Method]] = {
     cls.name: cls
     for cls in (
         BalanceTree,

@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.grouping.buckets import Bucketing, form, refuse_odd_size, size_of_buckets
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method
 from shoal.models.contract import Model
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Anatomy:
+class Anatomy(Method):
     """Take one person at random of each of the l commonest values that are left, again and again.
 
     Parameters

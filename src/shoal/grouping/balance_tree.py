@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method, Prepared
 from shoal.grouping.improve import EFFORTS, improve
 from shoal.grouping.mixing import check_alpha, classes_to_mix
 from shoal.grouping.person_space import PersonSpace, person_space
@@ -32,7 +32,7 @@ PERSONS_A_THREAD = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class BalanceTree:
+class BalanceTree(Method):
     """Cut the table in two, and the parts again, as long as both sides meet every model.
 
     Parameters
@@ -62,6 +62,7 @@ class BalanceTree:
     effort: str = "normal"
     name: ClassVar[str] = "balance-tree"
     keeps_models: ClassVar[bool] = True
+    engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
 
     def __post_init__(self) -> None:
         if self.cut not in ("best", "median"):
@@ -82,6 +83,32 @@ class BalanceTree:
     def cuts_best(self) -> bool:
         """Whether cuts are the best by squares alone."""
         return self.cut == "best" and self.alpha == 1
+
+    def prepared(self, table: Table) -> Prepared | None:
+        """With the best cut, trees that were grown before are gone on with."""
+        from shoal.grouping.memory import PreparedTree
+
+        return PreparedTree(self, table) if self.cuts_best else None
+
+    @property
+    def needs_squares(self) -> bool:
+        """The median's choice of a quasi-identifier and looking on after the tree ask for them."""
+        return self.cut == "median" or self.looks_on
+
+    def quick(self) -> BalanceTree:
+        """The same without looking on."""
+        return replace(self, effort="low") if self.looks_on else self
+
+    def why_not_on(self, engine: str) -> list[str]:
+        """Why an engine does not weigh classes."""
+        if self.alpha == 1:
+            return []
+        if engine == "stream":
+            return ["balance-tree with alpha below 1 looks at classes of records."]
+        return [
+            "alpha below 1 weighs cuts by the values of the whole table at every step. On Spark leave alpha at 1, and "
+            "ask for t-closeness where groups shall keep the values of the table."
+        ]
 
     @property
     def looks_on(self) -> bool:

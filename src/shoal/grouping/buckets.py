@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.judging import Judge
 from shoal.grouping.likeness import at_random, in_a_row
 from shoal.models.background import Background, View, background_of
@@ -45,7 +45,7 @@ class Bucketing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Buckets:
+class Buckets(Method):
     """Gather l persons with different values, each of whom may have what each of the others has (Li and Li, 2008).
 
     Parameters

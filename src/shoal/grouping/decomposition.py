@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.grouping.balance_tree import MedianSweep
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.person_space import person_space
 from shoal.grouping.tree import Tree, what_is_counted
 from shoal.kernels import trees
@@ -17,7 +17,7 @@ from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decomposition:
+class Decomposition(Method):
     """The baseline that the paper's section 2 argues against: models see one record a person while groups are formed.
 
     Notes
@@ -27,7 +27,6 @@ class Decomposition:
     """
 
     name: ClassVar[str] = "decomposition"
-    keeps_models: ClassVar[bool] = False
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table by their means alone."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import ParameterError
 from shoal.models.contract import Model
-from shoal.progress import Progress
+from shoal.parts import Part
+from shoal.progress import Progress, silent
 from shoal.table.table import Table
 
 
@@ -28,9 +31,58 @@ class Grouping:
         return self.group_of_person[table.person_of_record]
 
 
-class Method(Protocol):
+class Prepared(Protocol):
+    """A method that has looked at a table already."""
+
+    def group(self, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+        """Group the persons of the table."""
+        ...
+
+
+class Method(Part, ABC):
     """How groups are formed: table and models in, grouping out; each group meets each model."""
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress) -> Grouping:
+    keeps_models: ClassVar[bool] = False
+    """Whether each of its groups meets each model; the verdict is recounted in any case."""
+    cuts_by_width: ClassVar[bool] = False
+    """Whether the widest quasi-identifier is cut, and not the one that loses least."""
+
+    @property
+    def needs_squares(self) -> bool:
+        """Whether it asks for the sums of squares of persons, where it works on sums."""
+        return True
+
+    def prepared(self, table: Table) -> Prepared | None:
+        """The method with what it can keep of a table between runs for different models; None where that is nothing."""
+        return None
+
+    def quick(self) -> Method:
+        """The same without what it does at length once groups are formed."""
+        return self
+
+    @abstractmethod
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table."""
-        ...
+
+
+class OwnMethod(Method):
+    """A method of somebody's own that says nothing but how it groups."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+        """What it gives."""
+        grouping: Grouping = self._own.group(table, models, progress)
+        return grouping
+
+
+def as_method(given: Any) -> Method:
+    """A method as it is, or one of somebody's own by the contract; what is neither is refused."""
+    if isinstance(given, Method):
+        return given
+    if isinstance(given, type) or not callable(getattr(given, "group", None)):
+        raise ParameterError(
+            f"A method is expected by its name or as an object with 'group', not {type(given).__name__}."
+        )
+    return OwnMethod(given)

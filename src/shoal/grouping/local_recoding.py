@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.judging import Judge
 from shoal.grouping.kinds import KindsOfPersons, kinds_of_persons
 from shoal.kernels import recoding
@@ -41,7 +41,7 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalRecoding:
+class LocalRecoding(Method):
     """Try the combinations of levels from the least loss to the most; whoever meets the models there stays there.
 
     Notes

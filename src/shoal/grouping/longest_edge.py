@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.judging import Judge
 from shoal.grouping.person_points import check_nominal, points_of_persons
 from shoal.grouping.tree_cutting import (
@@ -26,7 +26,7 @@ from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class LongestEdge:
+class LongestEdge(Method):
     """Cut the longest removable edge of the minimum spanning tree of persons, again and again.
 
     Parameters

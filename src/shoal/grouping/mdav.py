@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError, ShoalWarning
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.mixing import check_alpha, classes_to_mix
 from shoal.models.contract import Model
 from shoal.progress import Progress, silent
@@ -31,7 +31,7 @@ NEIGHBOURS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mdav:
+class Mdav(Method):
     """Take the person farthest from the mean with the m - 1 nearest to them, then the one farthest from that; go on.
 
     Parameters

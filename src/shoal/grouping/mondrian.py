@@ -11,7 +11,7 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.grouping.balance_tree import MedianSweep
 from shoal.grouping.coded_persons import CodedPersons, coded_persons
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.person_space import person_space
 from shoal.grouping.tree import Tree, what_is_counted
 from shoal.kernels import halving, trees
@@ -30,7 +30,7 @@ NODES_A_THREAD = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mondrian:
+class Mondrian(Method):
     """Cut at the median of the quasi-identifier with the widest range; where that fails, the next widest.
 
     Parameters
@@ -50,10 +50,23 @@ class Mondrian:
     spread: str = "range"
     name: ClassVar[str] = "mondrian"
     keeps_models: ClassVar[bool] = True
+    engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
+    cuts_by_width: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.spread not in ("range", "z-score"):
             raise ParameterError("spread must be 'range' or 'z-score'.")
+
+    @property
+    def needs_squares(self) -> bool:
+        """Widths are those of ranges."""
+        return False
+
+    def why_not_on(self, engine: str) -> list[str]:
+        """Why an engine does not know deviations."""
+        if engine == "stream" and self.spread != "range":
+            return ["mondrian with spread 'z-score' looks at all records."]
+        return []
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""

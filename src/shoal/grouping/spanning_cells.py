@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.judging import Judge
 from shoal.grouping.mixing import check_alpha
 from shoal.grouping.person_points import check_nominal, points_of_persons
@@ -49,7 +49,7 @@ CLASS_SHARE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpanningCells:
+class SpanningCells(Method):
     """Cut the persons into cells, group each cell by its own class-restricted spanning tree, then let persons move.
 
     Parameters

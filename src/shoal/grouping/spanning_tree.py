@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.judging import Judge
 from shoal.grouping.person_points import check_nominal, points_of_persons
 from shoal.grouping.tree_cutting import (
@@ -43,7 +43,7 @@ MOST_HALVINGS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpanningTree:
+class SpanningTree(Method):
     """Grow a spanning tree of near persons with well mixed classes, then cut it where classes stay mixed.
 
     Parameters

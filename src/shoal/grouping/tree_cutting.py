@@ -14,8 +14,6 @@ from shoal.grouping.grouping import Grouping
 from shoal.grouping.judging import Judge
 from shoal.kernels import cutting
 from shoal.models.contract import Model
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.table.table import Table
 
 FEWEST_PERSONS = 3
@@ -35,13 +33,21 @@ def check_whole(value: object, name: str, meaning: str, *, least: int) -> None:
 
 def fewest_persons(m: int | None, models: Sequence[Model]) -> int:
     """m as given, or the larger of k and person-k asked for, else 3."""
-    asked = [model.k for model in models if isinstance(model, KAnonymity | PersonKAnonymity)]
+    asked = [least for model in models if (least := _fewest_asked(model)) is not None]
     return m if m is not None else max(asked, default=FEWEST_PERSONS)
+
+
+def _fewest_asked(model: Model) -> int | None:
+    """How many persons or records a model asks for, where that is all that it asks for."""
+    limits = model.limits
+    if limits is None or min(limits.largest_share, limits.largest_squares) < 1:
+        return None
+    return max(limits.least_persons, limits.least_records)
 
 
 def models_to_ask(models: Sequence[Model], m: int) -> list[Model]:
     """The models that groups of m persons do not meet in any case."""
-    return [model for model in models if not (isinstance(model, KAnonymity | PersonKAnonymity) and model.k <= m)]
+    return [model for model in models if (least := _fewest_asked(model)) is None or least > m]
 
 
 def refuse_too_few(table: Table, m: int) -> None:

@@ -40,6 +40,7 @@ class Anatomize(Parting):
     """
 
     name: ClassVar[str] = "anatomize"
+    engines: ClassVar[frozenset[str]] = frozenset({"memory", "spark"})
     has_tables: ClassVar[bool] = True
 
     def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:

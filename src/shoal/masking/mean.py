@@ -29,6 +29,8 @@ class Mean(Mask):
     """
 
     name: ClassVar[str] = "mean"
+    engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
+    has_scheme: ClassVar[bool] = True
 
     def mask(self, column: QuasiColumn, records: GroupedRecords, table: Table) -> pl.Series:
         """What each group shows of a quasi-identifier."""

@@ -36,6 +36,7 @@ class Permute(Parting):
     """
 
     name: ClassVar[str] = "permute"
+    engines: ClassVar[frozenset[str]] = frozenset({"memory", "spark"})
 
     def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
         """The permuted table."""

@@ -14,23 +14,25 @@ from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.times import masked_times
+from shoal.parts import Part
 from shoal.table.apart import GROUP, MEMBER
 from shoal.table.table import QuasiColumn, Table
 
 
-class Mask:
+class Mask(Part):
     """What is shown of a group.
 
     What a mask does not say of itself is taken in the way that is safe: records that show the same form a group, values
     belong to the person beside whom they stand, and every model is recounted from the published table by that.
     """
 
-    name: ClassVar[str] = "custom"
     links_values: ClassVar[bool] = True
     """Whether the published table shows which values belong to one person. Where it does not, values are counted by
     the group that a column `group` names."""
     has_tables: ClassVar[bool] = False
     """Whether each sensitive attribute is published in a table of its own, which counts its values by group."""
+    has_scheme: ClassVar[bool] = False
+    """Whether each group shows one label per quasi-identifier, by which later records can be masked."""
     shows_groups: ClassVar[bool] = True
     """Whether the persons of a group look alike. Where they do not, models are judged by the grouping only."""
 

@@ -41,10 +41,23 @@ class Ranges(Mask):
 
     code_extremes: bool = False
     name: ClassVar[str] = "range"
+    engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
+    has_scheme: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.code_extremes, bool):
             raise ParameterError("code_extremes must be true or false.")
+
+    def why_not_on(self, engine: str) -> list[str]:
+        """Why an engine does not code extremes."""
+        if not self.code_extremes:
+            return []
+        if engine == "stream":
+            return ["code_extremes looks at all records."]
+        return [
+            "code_extremes asks who alone has the lowest or highest value of the whole table, which no executor can "
+            "tell. Cap such values before, or leave the option out."
+        ]
 
     def mask(self, column: QuasiColumn, records: GroupedRecords, table: Table) -> pl.Series:
         """What each group shows of a quasi-identifier."""

@@ -20,6 +20,8 @@ class Suppress(Mask):
     """Show a value only where all records of the group agree on it."""
 
     name: ClassVar[str] = "suppress"
+    engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream"})
+    has_scheme: ClassVar[bool] = True
 
     def mask(self, column: QuasiColumn, records: GroupedRecords, table: Table) -> pl.Series:
         """What each group shows of a quasi-identifier."""

@@ -282,7 +282,7 @@ def _numbers_shown(release: Released, after: _Read) -> tuple[dict[str, _Column],
     The middle stands for a range. A mask that shows sets or suppresses shows no numbers.
     """
     table = release.table
-    mask = getattr(release.mask, "name", None)
+    mask = release.mask.name
     if mask in SHOWN_AS_NUMBERS:
         numbers = {name: column for name, column in table.quasi.items() if isinstance(column, NumberColumn)}
         read = {name: _Column(masked_numbers(column, release.published)) for name, column in numbers.items()}

@@ -44,7 +44,7 @@ class AlphaKAnonymity(OnSensitive):
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
     flag: ClassVar[str | None] = "alpha-k"
-    shared_flag: ClassVar[tuple[str, str] | None] = ("A,K", "(alpha,k)-anonymity: 0.5,5.")
+    shared_flag: ClassVar[tuple[str, str, str] | None] = ("A,K", "(alpha,k)-anonymity", "0.5,5")
 
     def __post_init__(self) -> None:
         alpha = as_fraction(self.alpha, name="alpha")

@@ -66,6 +66,7 @@ class Flag:
     parameters: tuple[str, ...]
     metavar: str
     help: str
+    example: str | None = None
 
 
 class Model(ABC):
@@ -79,8 +80,8 @@ class Model(ABC):
     """What policies and reports call it."""
     flag: ClassVar[str | None] = None
     """The flag of its threshold, where that is not its name."""
-    shared_flag: ClassVar[tuple[str, str] | None] = None
-    """The metavar and help of one flag that takes all parameters without a default, separated by commas."""
+    shared_flag: ClassVar[tuple[str, str, str] | None] = None
+    """The metavar, help and example of one flag that takes all parameters without a default, separated by commas."""
     monotone: ClassVar[bool] = False
     """Whether groups that hold still hold when merged."""
     higher_is_safer: ClassVar[bool]
@@ -124,6 +125,10 @@ class Model(ABC):
     @property
     def limits(self) -> SpreadLimits | None:
         """The model said as limits on records and persons; None where it cannot be said so."""
+        return None
+
+    def largest_share_of_a_value(self) -> float | None:
+        """The largest share of a group's persons that it leaves to one value, where it says so."""
         return None
 
     @property
@@ -183,8 +188,9 @@ class Model(ABC):
         """The flags of the command line, in the order of the parameters."""
         own = cls.flag or cls.name
         if cls.shared_flag is not None:
-            metavar, help = cls.shared_flag
-            return (Flag(own, tuple(field.name for field in fields(cls) if field.metadata), metavar, help),)  # type: ignore[arg-type]
+            metavar, help, example = cls.shared_flag
+            together = tuple(field.name for field in fields(cls) if field.metadata)  # type: ignore[arg-type]
+            return (Flag(own, together, metavar, f"{help}: {example}.", example),)
         made = []
         for field in fields(cls):  # type: ignore[arg-type]
             if "help" in field.metadata:

@@ -63,6 +63,10 @@ class HAffiliation(OnSensitive):
         """The threshold h."""
         return float(self.h)
 
+    def largest_share_of_a_value(self) -> float:
+        """The threshold itself."""
+        return float(self.h)
+
     def sentence(self) -> str:
         """What it promises, in plain words."""
         return f"No {self.value_in_words} belongs to more than {as_share(self.h)} of the persons of any group"

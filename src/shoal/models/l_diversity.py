@@ -115,6 +115,10 @@ class LDiversity(OnSensitive):
         """The threshold l."""
         return float(self.l)
 
+    def largest_share_of_a_value(self) -> float | None:
+        """One in l, where frequencies are asked about."""
+        return 1 / float(self.l) if self.kind == "frequency" else None
+
     def sentence(self) -> str:
         """What it promises, in plain words."""
         unit = "persons and their values" if self.count == "persons" else "records"

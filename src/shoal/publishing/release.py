@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.attacking.setting import MOST_TARGETS, Setting
 from shoal.attacking.suite import SuiteResult, run_attacks
+from shoal.grouping.grouping import Method
 from shoal.masking.publish import Mask, Published
 from shoal.masking.ranges import lone_extremes
 from shoal.measuring.aggregates import AggregateError
@@ -86,7 +87,7 @@ class Release:
     before: Risk | None
     schema: Schema = field(repr=False)  # a hierarchy may list values of the table
     models: tuple[Model, ...]
-    method: object
+    method: Method
     mask: Mask
     max_suppressed: int
     max_records: int | None
@@ -206,7 +207,7 @@ class Release:
             schema=self.schema, frame=self.published.frame, original=self.table, tables=self.published.tables,
             mask=self.mask.name, origin=person.astype(np.int64), most_targets=targets,
             seed=seed, similar=dict(similar or {}), known_values=tuple(known_values),
-            method=self.method, models=self.models,  # type: ignore[arg-type]
+            method=self.method, models=self.models,
         )  # fmt: skip
         return run_attacks(setting, attacks)
 

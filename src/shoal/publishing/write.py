@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 
 from shoal.errors import ParameterError, ShoalWarning
-from shoal.masking import Mean, Ranges, Suppress
 from shoal.masking.scheme import scheme_of
 from shoal.masking.times import how_times_are_shown
 from shoal.measuring.look import look_at_release
@@ -140,7 +139,7 @@ def write_release(
         write_json(new / "codebook.json", codebook(release, format, labels, csv=csv, safe_cells=safe_cells))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         _write_groups(release, steward / "groups.parquet")
-        if isinstance(release.mask, Ranges | Mean | Suppress):
+        if release.mask.has_scheme:
             scheme_of(release.table, release.published, release.mask).write_parquet(steward / "scheme.parquet")
         if keep_person_map:
             _write_person_map(release, steward / "persons.parquet")
@@ -293,10 +292,10 @@ def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = Fals
     policy = Policy.of(
         release.schema,
         release.models,
-        method=getattr(release.method, "name", "custom"),
-        method_options=_options(release.method),
+        method=release.method.name,
+        method_options=release.method.options,
         mask=release.mask.name,
-        mask_options=_options(release.mask),
+        mask_options=release.mask.options,
         max_linkage=release.max_linkage,
         max_suppressed=release.max_suppressed,
         max_records=release.max_records,
@@ -304,13 +303,6 @@ def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = Fals
         knowledge=release.knowledge,
     )
     return replace(policy, source=source, safe_cells=safe_cells, column_labels=column_labels).to_toml()
-
-
-def _options(chosen: object) -> dict[str, Any]:
-    if not is_dataclass(chosen) or isinstance(chosen, type):
-        return {}
-    given = {field.name: getattr(chosen, field.name) for field in fields(chosen)}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def _write_groups(release: Release, path: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict
 from typing import Any, Protocol
 
 import polars as pl
 
 from shoal.attacking.suite import SuiteResult
+from shoal.grouping.grouping import Method
 from shoal.masking import MASKS, Mask, mask_called
 from shoal.measuring.classes import FEWEST_PERSONS
 from shoal.measuring.distributions import Kept, what_is_kept
@@ -44,7 +45,7 @@ class Reportable(Released, Protocol):
         ...
 
     @property
-    def method(self) -> object:
+    def method(self) -> Method:
         """How groups were formed."""
         ...
 
@@ -167,20 +168,17 @@ def _asked(models: Sequence[Model], policy: Policy | None) -> dict[str, Any]:
     return {"policy": told, "promises": promises}
 
 
-def _done(method: object, mask: Mask) -> dict[str, Any]:
+def _done(method: Method, mask: Mask) -> dict[str, Any]:
     return {
-        "method": str(getattr(method, "name", "custom")),
-        "method_options": _options(method),
+        "method": method.name,
+        "method_options": _plain(method.options),
         "mask": mask.name,
-        "mask_options": _options(mask),
+        "mask_options": _plain(mask.options),
     }
 
 
-def _options(chosen: object) -> dict[str, Any]:
-    if not is_dataclass(chosen) or isinstance(chosen, type):
-        return {}
-    given = {each.name: getattr(chosen, each.name) for each in fields(chosen)}
-    return {name: value for name, value in given.items() if isinstance(value, str | int | float | bool)}
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if isinstance(value, str | int | float | bool)}
 
 
 def _columns(columns: Sequence[Mapping[str, Any]], schema: Schema) -> list[dict[str, Any]]:

@@ -20,8 +20,6 @@ from shoal.errors import ShoalError
 from shoal.grouping.feasibility import refuse_impossible
 from shoal.grouping.grouping import Method
 from shoal.masking import secrecy
-from shoal.masking.anatomize import Anatomize
-from shoal.masking.permute import Permute
 from shoal.masking.publish import Mask, Published, publish
 from shoal.measuring.utility import PartOfLoss, loss_of_part
 from shoal.models.contract import Model
@@ -156,7 +154,7 @@ def schema_of_lines(records: DataFrame, work: Work) -> StructType:
         for field in records.schema.fields
         if field.name != OWN_CELL
     ]
-    if isinstance(mask, Anatomize | Permute):
+    if not mask.links_values:
         fields.append(StructField(GROUP, LongType()))
         fields += [StructField(name, LongType()) for name in BESIDE]
     return StructType(
@@ -184,17 +182,17 @@ def _published_type(name: str, given: DataType, facts: Facts, mask: Mask) -> Dat
 
 
 def _one_record_a_person(facts: Facts, mask: Mask) -> bool:
-    return facts.one_record_a_person or isinstance(mask, Permute)
+    return facts.one_record_a_person or not (mask.links_values or mask.has_tables)
 
 
 def published_columns(lines: DataFrame, work: Work) -> list[str]:
     """The columns of the published table, in their order."""
     names = [name for name in lines.columns if name not in (KIND, ORDER, LOSS)]
-    if not isinstance(work.mask, Anatomize | Permute):
+    if work.mask.links_values:
         return names
     facts = work.facts
     beside = set(BESIDE)
-    if isinstance(work.mask, Anatomize):
+    if work.mask.has_tables:
         beside |= {*facts.schema.sensitive, *([facts.schema.person] if facts.schema.person else [])}
     return [name for name in names if name not in beside]
 

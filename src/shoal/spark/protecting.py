@@ -10,18 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError, SchemaError
-from shoal.grouping.balance_tree import BalanceTree
+from shoal.grouping import METHODS, Method
 from shoal.grouping.feasibility import refuse_broken, refuse_unfit_values
-from shoal.grouping.grouping import Method
-from shoal.grouping.mondrian import Mondrian
-from shoal.masking.anatomize import Anatomize
-from shoal.masking.mean import Mean
 from shoal.masking.parting import refuse_what_links
-from shoal.masking.permute import Permute
 from shoal.masking.publish import Mask
-from shoal.masking.ranges import Ranges
 from shoal.measuring.utility import utility_of_parts
-from shoal.models.contract import Model
+from shoal.models.contract import Model, listed
 from shoal.models.counts import SPREAD
 from shoal.pipeline import (
     NEARLY_IDENTIFIES,
@@ -63,6 +57,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+ENGINE = "spark"
 CELL_PERSONS = 100_000
 """How many persons a cell has at the most: they and their records lie in the memory of one executor at a time."""
 
@@ -180,27 +175,20 @@ def refuse_unoffered(method: Method, mask: Mask, schema: Schema, models: Sequenc
             "person_ids = 'none' is not offered on Spark: which records belong to one person would have to be kept row "
             "by row for the steward. Protect the table in memory, or publish pseudonyms."
         )
-    if not isinstance(method, BalanceTree | Mondrian):
+    if ENGINE not in method.engines:
+        offered = listed([name for name, each in METHODS.items() if ENGINE in each.engines])
         raise ParameterError(
-            f"The method {getattr(method, 'name', 'chosen')} looks at all persons at once, which no executor can. On "
-            "Spark there are balance-tree and mondrian, whose cuts part the work: choose one of them."
+            f"The method {method.name} looks at all persons at once, which no executor can. On "
+            f"Spark there are {offered}, whose cuts part the work: choose one of them."
         )
-    if isinstance(method, BalanceTree) and method.alpha < 1:
-        raise ParameterError(
-            "alpha below 1 weighs cuts by the values of the whole table at every step. On Spark leave alpha at 1, and "
-            "ask for t-closeness where groups shall keep the values of the table."
-        )
-    if not isinstance(mask, Ranges | Mean | Anatomize | Permute):
+    if ENGINE not in mask.engines:
         raise ParameterError(
             f"The mask {mask.name} is not offered on Spark: perturb adds noise by the covariance "
             "of the whole table, and suppress says less than range at the same risk. Choose range, mean, anatomize or "
             "permute."
         )
-    if isinstance(mask, Ranges) and mask.code_extremes:
-        raise ParameterError(
-            "code_extremes asks who alone has the lowest or highest value of the whole table, which no executor can "
-            "tell. Cap such values before, or leave the option out."
-        )
+    for reason in (*method.why_not_on(ENGINE), *mask.why_not_on(ENGINE)):
+        raise ParameterError(reason)
     for model in models:
         if not model.monotone or not has_bound(model):
             raise ParameterError(
@@ -212,7 +200,7 @@ def refuse_unoffered(method: Method, mask: Mask, schema: Schema, models: Sequenc
             "person_ids = 'none' leaves the recount to what the steward keeps, row by row, in an order that Spark does "
             "not have. Publish pseudonyms, or protect the table in memory."
         )
-    if isinstance(mask, Anatomize | Permute):
+    if not mask.links_values:
         refuse_what_links(schema, str(mask.name), own=BESIDE)
         taken = [name for name, _ in schema.roles() if name in BESIDE]
         if taken:
@@ -223,11 +211,11 @@ def refuse_several(facts: Facts, mask: Mask) -> None:
     """Refuse masks for one record a person where persons have several."""
     if facts.one_record_a_person:
         return
-    if isinstance(mask, Permute):
+    if not (mask.links_values or mask.has_tables):
         raise SchemaError(
             "The mask permute is for one record a person, but persons have several. Use anatomize or range."
         )
-    if isinstance(mask, Anatomize) and facts.schema.kept:
+    if mask.has_tables and facts.schema.kept:
         raise SchemaError(
             "The mask anatomize has one row a person, so it cannot keep columns of records: "
             f"{', '.join(facts.schema.kept)}. Drop them."
@@ -252,7 +240,7 @@ def _cells(
         is_nominal=points.is_nominal,
         top=points.top,
         cell_persons=cell_persons,
-        by_width=isinstance(method, Mondrian),
+        by_width=method.cuts_by_width,
         in_table={name: (column.records, column.persons) for name, column in facts.sensitive.items()},
     )
     whole = grower.whole()
@@ -300,11 +288,11 @@ def _published(
         return own.select(*map(quoted, columns))
 
     data = in_random_order(PUBLISHED, published_columns(lines, work))
-    if not isinstance(work.mask, Anatomize | Permute):
+    if work.mask.links_values:
         return data, {}, None
     sensitive = work.facts.schema.sensitive
     tables = {}
-    if isinstance(work.mask, Anatomize):
+    if work.mask.has_tables:
         tables = {name: in_random_order(OF_ATTRIBUTE + name, columns_of_table(work, name)) for name in sensitive}
     return data, tables, in_random_order(LINKED, [GROUP, MEMBER, *sensitive])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,16 +159,9 @@ def policy_of(release: SparkRelease) -> Policy:
     return Policy.of(
         release.schema,
         release.models,
-        method=str(getattr(release.method, "name", "custom")),
-        method_options=_options(release.method),
+        method=release.method.name,
+        method_options=release.method.options,
         mask=release.mask.name,
-        mask_options=_options(release.mask),
+        mask_options=release.mask.options,
         seed=release.seed,
     )
-
-
-def _options(chosen: object) -> dict[str, Any]:
-    if not is_dataclass(chosen) or isinstance(chosen, type):
-        return {}
-    given = {field.name: getattr(chosen, field.name) for field in fields(chosen)}
-    return {name: value for name, value in given.items() if value is not None}

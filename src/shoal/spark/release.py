@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from shoal.grouping.grouping import Method
 from shoal.masking.publish import Mask
 from shoal.measuring.risk import Risk
 from shoal.measuring.utility import Utility
@@ -52,7 +53,7 @@ class SparkRelease:
     before: Risk | None
     schema: Schema = field(repr=False)
     models: tuple[Model, ...]
-    method: object
+    method: Method
     mask: Mask
     kinds: Mapping[str, str]
     seed: int

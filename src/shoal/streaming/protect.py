@@ -71,7 +71,7 @@ class StreamedRelease:
     utility: Utility
     schema: Schema = field(repr=False)
     models: tuple[Model, ...]
-    method: object
+    method: Method
     mask: Mask
     seed: int
     seconds: float
@@ -198,7 +198,7 @@ class _Described:
     verdict: Verdict
     schema: Schema
     models: tuple[Model, ...]
-    method: object
+    method: Method
     mask: Mask
     seed: int
     max_suppressed: int = 0
@@ -251,7 +251,7 @@ class _Run:
         notes = (*source.notes, *alike, *identifying)
         for note in identifying:
             warnings.warn(note, ShoalWarning, stacklevel=4)
-        table = summarize(coded, self.schema, notes=source.notes, with_squares=_needs_squares(self.method))
+        table = summarize(coded, self.schema, notes=source.notes, with_squares=self.method.needs_squares)
         needs: frozenset[str] = frozenset().union(*(model.needs for model in self.models))
         everyone = np.zeros(table.n_persons, np.int32)
         refuse_impossible(table, self.models, counts_of_groups(table, needs, everyone, 1))
@@ -324,10 +324,6 @@ def _as_written(csv: CsvOptions | None, format: str) -> CsvOptions | None:
     if format != "csv":
         return None
     return CsvOptions(delimiter=(csv.delimiter if csv is not None else None) or ",")
-
-
-def _needs_squares(method: object) -> bool:
-    return getattr(method, "cut", None) == "median" or bool(getattr(method, "looks_on", False))
 
 
 def _types_of_used(source: FileSource, coded: CodedFile) -> dict[str, pl.DataType]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shoal.errors import ParameterError
-from shoal.grouping import BalanceTree, Mondrian
-from shoal.masking import Mask, Mean, Ranges, Suppress
-from shoal.models.contract import Model
+from shoal.grouping import METHODS, Method
+from shoal.masking import MASKS, Mask
+from shoal.models.contract import Model, listed
 from shoal.models.counts import BACKGROUND, JOINT
+from shoal.parts import Part
 from shoal.reading import CsvOptions
 from shoal.table.schema import Date as DateKind
 from shoal.table.schema import Number, Ordered, Schema
 
+ENGINE = "stream"
 FORMATS = ("parquet", "csv")
 
 
 def why_not_streamed(
     schema: Schema | None,
     models: Sequence[Model],
-    method: object,
+    method: Method,
     mask: Mask,
     *,
     formats: Sequence[str] = (),
@@ -58,22 +60,20 @@ def refuse_models(models: Sequence[Model]) -> None:
         raise ParameterError(" ".join(why))
 
 
-def _method(method: object) -> list[str]:
-    if isinstance(method, BalanceTree):
-        return ["balance-tree with alpha below 1 looks at classes of records."] if method.alpha < 1 else []
-    if isinstance(method, Mondrian):
-        return ["mondrian with spread 'z-score' looks at all records."] if method.spread != "range" else []
-    return [
-        f"The method {getattr(method, 'name', 'chosen')} does not work on sums by person; balance-tree and mondrian do."
-    ]
+def _method(method: Method) -> list[str]:
+    if ENGINE in method.engines:
+        return method.why_not_on(ENGINE)
+    return [f"The method {method.name} does not work on sums by person; {_offered(METHODS)} do."]
 
 
 def _mask(mask: Mask) -> list[str]:
-    if isinstance(mask, Ranges) and mask.code_extremes:
-        return ["code_extremes looks at all records."]
-    if isinstance(mask, Ranges | Mean | Suppress):
-        return []
-    return [f"The mask {mask.name} is not made group by group; range, mean and suppress are."]
+    if ENGINE in mask.engines:
+        return mask.why_not_on(ENGINE)
+    return [f"The mask {mask.name} is not made group by group; {_offered(MASKS)} are."]
+
+
+def _offered(parts: Mapping[str, type[Part]]) -> str:
+    return listed([name for name, part in parts.items() if ENGINE in part.engines])
 
 
 def _models(models: Sequence[Model]) -> list[str]:
@@ -86,11 +86,9 @@ def _models(models: Sequence[Model]) -> list[str]:
 def _columns(schema: Schema) -> list[str]:
     why = []
     if not schema.links_records:
-        why.append("person_ids = 'none': whose each record is, is kept and counted in memory.")
+        why.append("person_ids = 'none': the person of every record is kept for the steward and counted in memory.")
     if schema.time is not None:
         why.append(f"The time column '{schema.time}' is published by the order of a person's records.")
-    if not schema.links_records:
-        why.append("person_ids = 'none' keeps for the steward which records belong to one person, all of them at once.")
     layered = [c.name for c in schema.columns if c.hierarchy is not None and isinstance(c, Number | Ordered | DateKind)]
     if layered:
         why.append(f"Hierarchies of numbers, dates and ordered columns ({', '.join(layered)}) list all their values.")

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal import pipeline
 from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError
-from shoal.grouping import BalanceTree, Method
+from shoal.grouping import Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.masking.publish import Mask
@@ -326,7 +326,7 @@ class _Search:
 
 def _quick(method: Method) -> Method:
     """The method without what it does at length after the tree, where it does."""
-    return replace(method, effort="low") if isinstance(method, BalanceTree) and method.looks_on else method
+    return method.quick()
 
 
 def _between(start: float, end: float, n: int, target: Target) -> list[Fraction]:

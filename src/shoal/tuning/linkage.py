@@ -28,7 +28,7 @@ from shoal.measuring.statistics import (
 from shoal.models import KAnonymity, PersonKAnonymity
 from shoal.models.contract import Model
 from shoal.pipeline import choose, protect
-from shoal.progress import Progress
+from shoal.progress import Progress, silent
 from shoal.publishing.release import Release
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -152,14 +152,15 @@ class LinkageSweep:
         )
 
 
-class _GroupedOnce:
+class _GroupedOnce(Method):
     """A method that groups a table once; the other draws of noise take the same groups."""
 
     def __init__(self, method: Method) -> None:
         self.method = method
         self.grouping: Grouping | None = None
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+        """The groups, formed when they are first asked for."""
         if self.grouping is None:
             self.grouping = self.method.group(table, models, progress)
         return self.grouping

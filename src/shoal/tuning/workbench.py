@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
 from shoal.errors import CannotSatisfyError
-from shoal.grouping import Method
-from shoal.grouping.balance_tree import BalanceTree
 from shoal.grouping.feasibility import counts_of_whole
-from shoal.grouping.grouping import Grouping
-from shoal.grouping.memory import PreparedTree
+from shoal.grouping.grouping import Grouping, Method, Prepared
 from shoal.measuring.risk import NEEDS, Risk, measure_risk
 from shoal.measuring.utility import Utility, measure_utility
 from shoal.models.contract import Model
@@ -51,7 +48,7 @@ class Point:
         """The point as JSON."""
         return {
             "models": self.setting(),
-            "method": written(self.method),
+            "method": self.method.written,
             "loss": self.loss,
             "reached": self.reached,
             "meets": self.meets,
@@ -59,15 +56,6 @@ class Point:
             **asdict(self.utility),
             "seconds": self.seconds,
         }
-
-
-def written(method: object) -> str:
-    """A method with the options that differ from their defaults, as `compare` takes it: "balance-tree:cut=median"."""
-    name = str(getattr(method, "name", type(method).__name__))
-    if not is_dataclass(method):
-        return name
-    options = {field.name: (getattr(method, field.name), field.default) for field in fields(method)}
-    return ":".join([name, *(f"{option}={value}" for option, (value, usual) in options.items() if value != usual)])
 
 
 def _named(model: Model) -> str:
@@ -82,7 +70,7 @@ class Workbench:
     targets: Sequence[Target]
     minimise: str
     points: list[Point] = field(default_factory=list)
-    _prepared: dict[BalanceTree, PreparedTree] = field(default_factory=dict)
+    _prepared: dict[Method, Prepared | None] = field(default_factory=dict)
     _known: dict[tuple[tuple[Model, ...], object], Point | None] = field(default_factory=dict)
 
     def try_out(self, models: Iterable[Model], method: Method) -> Point | None:
@@ -107,12 +95,11 @@ class Workbench:
         return point
 
     def _group(self, models: tuple[Model, ...], method: Method) -> Grouping:
-        """Group by the method; a balance tree with the best cut goes on from the trees that were grown before."""
-        if not isinstance(method, BalanceTree) or not method.cuts_best:
-            return method.group(self.table, models, silent)
+        """Group by the method; one that can goes on from what it kept of earlier runs."""
         if method not in self._prepared:
-            self._prepared[method] = PreparedTree(method, self.table)
-        return self._prepared[method].group(models)
+            self._prepared[method] = method.prepared(self.table)
+        prepared = self._prepared[method]
+        return method.group(self.table, models, silent) if prepared is None else prepared.group(models)
 
     def _measured(self, models: tuple[Model, ...], method: Method, grouping: Grouping, started: float) -> Point:
         risk = risk_of_grouping(self.table, grouping)
