@@ -93,7 +93,7 @@ def test_several_records_a_person_are_null_where_nothing_is_shown(joint: Shoal) 
     answer = protected(joint, "--json", file="visits.csv").json
     assert answer["max_gidr"] is None
     assert answer["g_balance"] is None
-    assert pl.read_csv("out/release-disease.csv").columns == ["group", "disease", "persons", "records"]
+    assert pl.read_csv("out/release-disease.csv").columns == ["group", "disease", "persons"]
     assert len(pl.read_csv("out/release.csv")) == 120
     assert joint("verify", "out").code == 0
     refused = joint("protect", "visits.csv", *ROLES, *JOINT, "--mask", "permute", "-o", "other")

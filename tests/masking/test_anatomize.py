@@ -46,23 +46,60 @@ def counted(frame: pl.DataFrame, group_of_record: list[int], column: str) -> Cou
 def published_counts(table: pl.DataFrame, column: str) -> Counter[Any]:
     groups: dict[int, set[Any]] = {}
     for row in table.to_dicts():
-        persons = row["count"] if "count" in row else row["persons"]
-        records = row["count"] if "count" in row else row["records"]
-        entry = (row[column], persons, records)
+        entry = (row[column], row.get("count", row.get("persons")), row.get("count", row.get("records")))
         assert entry not in groups.setdefault(row["group"], set()), "a value stands once in a group"
         groups[row["group"]].add(entry)
     return Counter(map(frozenset, groups.values()))
 
 
+@pytest.mark.parametrize("quasi_as", ["exact", "range"])
 @pytest.mark.parametrize("most_records", [1, 4])
 @pytest.mark.parametrize("missing", [(), ("disease", "age")])
-def test_sensitive_tables_count_the_values_of_each_group(most_records: int, missing: tuple[str, ...]) -> None:
+def test_sensitive_tables_count_the_values_of_each_group(
+    quasi_as: str, most_records: int, missing: tuple[str, ...]
+) -> None:
+    """Records are counted where quasi-identifiers are masked: beside exact ones they would link."""
     frame = patients(most_records=most_records, missing=missing)
-    published, _, group_of_record = anatomized(frame, ONE_RECORD)
+    published, _, group_of_record = anatomized(frame, ONE_RECORD, quasi_as=quasi_as)
+    expected = {"exact": ["persons"], "range": ["persons", "records"]}[quasi_as] if most_records > 1 else ["count"]
     for column in ("disease", "treatment"):
         own = published.tables[column]
-        assert own.columns == ["group", column, *(["count"] if most_records == 1 else ["persons", "records"])]
-        assert published_counts(own, column) == counted(frame, group_of_record, column)
+        assert own.columns == ["group", column, *expected]
+        truth = counted(frame, group_of_record, column)
+        if expected == ["persons"]:
+            truth = Counter(frozenset((value, n, None) for value, n, _ in group) for group in truth.elements())
+        assert published_counts(own, column) == truth
+
+
+def test_numbers_of_records_link_nobody() -> None:
+    """One value of one person in 37 records beside exact ages: whoever comes that often has it."""
+    rows = [("a", 31, "hiv")] * 37 + [("b", 45, "flu"), ("c", 52, "flu"), ("d", 67, "gout"), ("d", 67, "gout")]
+    frame = pl.DataFrame(rows, schema=["p", "age", "disease"], orient="row")
+    models = [shoal.PersonKAnonymity(k=4), shoal.KAnonymity(k=4), shoal.LDiversity(l=1, kind="entropy")]
+    exact = shoal.protect(frame, AGES, models, mask="anatomize")
+    assert exact.published.tables["disease"].columns == ["group", "disease", "persons"]
+    assert (exact.risk.records, exact.risk.k) == (41, 41), "the steward knows"
+    assert [model.checked_from for model in exact.verdict.models] == [
+        "published table", "published table, by a bound", "steward"]  # fmt: skip
+    alone = shoal.verify(exact.data, AGES, models, tables=exact.tables)
+    assert [model.holds for model in alone.verdict.models] == [True, True, False]
+    assert (alone.risk.records, alone.risk.k) == (4, 4)
+    assert "the fewest that there can be" in alone.verdict.notes[-1]
+    by_persons = [shoal.LDiversity(l=2, kind="entropy", count="persons"), shoal.TCloseness(t=0.1, count="persons")]
+    answer = shoal.verify(exact.data, AGES, by_persons, tables=exact.tables)
+    assert [(model.holds, model.checked_from) for model in answer.verdict.models] == [(True, "published table")] * 2
+    told = exact.published.tables["disease"].with_columns(records=pl.Series([1, 2, 3]))
+    linking = shoal.verify(exact.data, AGES, models, tables={"disease": told})
+    assert not linking
+    assert any("count records, though quasi-identifiers differ" in problem for problem in linking.problems)
+
+
+def test_what_numbers_of_records_tell_is_measured() -> None:
+    rows = [("a", 31, "hiv")] * 37 + [("b", 45, "flu"), ("c", 52, "flu"), ("d", 67, "gout"), ("d", 67, "ulcer")]
+    frame = pl.DataFrame(rows, schema=["p", "age", "disease"], orient="row")
+    release = shoal.protect(frame, AGES, [shoal.PersonKAnonymity(k=4)], mask="anatomize", quasi_as="range")
+    (note,) = release.verdict.notes
+    assert "of 'disease' counts records: 3 values of groups are one person's each, of at most 3 of 4 persons" in note
 
 
 def test_tables_belong_together_by_group() -> None:
@@ -101,7 +138,7 @@ def test_several_records_give_one_row_a_person_that_tells_no_number() -> None:
     published, *_ = anatomized(frame, AGES, n_groups=1)
     assert published.frame.columns == ["age", "group"]
     assert sorted(published.frame["age"].to_list(), key=str) == ["30-34", "40", None]
-    assert sorted(published.tables["disease"].rows()) == [(1, "cold", 2, 2), (1, "flu", 3, 4)]
+    assert sorted(published.tables["disease"].rows()) == [(1, "cold", 2), (1, "flu", 3)]
 
 
 def test_no_other_column_is_published() -> None:

@@ -35,13 +35,14 @@ def rules_by_definition(rows: Any, table: Table, margin: dict, conjunction: str,
         (column.column.name, column.tree.labels) for column in node_columns(table, margin=margin, least_records=0)
     ]
     found = {}
+    everything = naive.counts(rows, (), "disease", queries.KINDS, margin, "product", shown)
     for length in range(1, max_len + 1):
         for columns in combinations(labels, length):
             for when in products(columns):
                 by_value = naive.counts(rows, when, "disease", queries.KINDS, margin, conjunction, shown)
                 total = sum(by_value.values())
                 for value, count in by_value.items():
-                    conviction = naive.conviction(by_value, value, rows, "disease") if count > 1e-12 else 0
+                    conviction = naive.conviction(by_value, value, everything) if count > 1e-12 else 0
                     if conviction > 1 + 1e-6:
                         found[when, value or "missing"] = (count / len(rows), count / total, conviction)
     return found

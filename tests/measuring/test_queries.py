@@ -18,7 +18,7 @@ import shoal
 from shoal import Schema
 from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
-from shoal.masking import MASKS, Anatomize, Permute, Ranges
+from shoal.masking import MASKS, Anatomize, Mask, Permute, Ranges
 from shoal.masking.publish import publish
 from shoal.measuring.asking import _draw_interval
 from shoal.measuring.memberships import _codes_between
@@ -349,7 +349,7 @@ def test_masks_say_what_they_show() -> None:
     assert shown_by(MASKS["perturb"]()) == "perturb"
     assert {shown_by(mask(quasi_as="range")) for mask in (Anatomize, Permute)} == {"range+group"}
     with pytest.raises(ParameterError, match="not answered on the mask 'other'"):
-        shown_by(SimpleNamespace(name="other"))
+        shown_by(type("Other", (Mask,), {"name": "other"})())
 
 
 @pytest.mark.parametrize("mask", [Ranges(), Anatomize(), Anatomize(quasi_as="range")])

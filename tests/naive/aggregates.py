@@ -75,22 +75,26 @@ def holders_apart(
     own: Sequence[Record], records: Sequence[Record], column: str, others: Sequence, kinds: Mapping, shown: str
 ) -> list[Holder]:
     """The places of a group, persons or the group itself, where attributes are published apart."""
+
+    def counted(name: str) -> list:
+        """The values of the group by record, or, beside exact quasi-identifiers, each once for each person."""
+        pairs = [(person, values[name]) for _, person, values in own]
+        return [value for _, value in (set(pairs) if shown == "group" else pairs)]
+
     product = Fraction(1)
     for name, low, high in others:
         if name not in kinds:
-            product *= share([values[name] for _, _, values in own], low, high)
+            product *= share(counted(name), low, high)
     persons = {person for _, person, _ in own}
     places = [[record for record in own if record[1] == person] for person in persons]
+    times = Fraction(len(records), len({person for _, person, _ in records}))  # records that a person stands for
     if shown == "range+group":
-        places = [list(own)]
+        places, times = [list(own)], Fraction(len(own))
     found = []
     for place in places:
-        if column in kinds:
-            can_be = numbers_shown(place, records, column, kinds, "range")
-        else:
-            can_be = [values[column] for _, _, values in own]
+        can_be = numbers_shown(place, records, column, kinds, "range") if column in kinds else counted(column)
         chance = quasi_chance(place, records, others, kinds, "range") * product
-        found.append((chance, Fraction(len(own), len(places)), can_be))
+        found.append((chance, times, can_be))
     return found
 
 

@@ -75,16 +75,21 @@ def counts(
                 found[record[2][sensitive]] += share(own, shown)
             continue
         persons = [[record for record in own if record[1] == person] for person in {record[1] for record in own}]
-        places = persons if shown == "group" else [own]
-        for place in places:
+        if shown == "range+group":
             for record in own:
-                found[record[2][sensitive]] += share(place, "range") / len(places)
+                found[record[2][sensitive]] += share(own, "range")
+            continue
+        pairs = {(record[1], record[2][sensitive]) for record in own}  # beside exact quasi-identifiers persons count
+        mean = len(records) / len({record[1] for record in records})
+        for place in persons:
+            for _, value in pairs:
+                found[value] += share(place, "range") * mean / len(pairs)
     return found
 
 
-def conviction(by_value: Mapping[object, float], value: object, records: Sequence[Record], sensitive: str) -> float:
-    """P(X) P(not Y) / P(X and not Y)."""
-    n = len(records)
-    with_y = sum(record[2][sensitive] == value for record in records) / n
+def conviction(by_value: Mapping[object, float], value: object, everything: Mapping[object, float]) -> float:
+    """P(X) P(not Y) / P(X and not Y); `everything` are the counts without any condition."""
+    n = sum(everything.values())
+    with_y = everything[value] / n
     x, x_without_y = sum(by_value.values()) / n, (sum(by_value.values()) - by_value[value]) / n
     return inf if x_without_y <= 1e-9 * x else x * (1 - with_y) / x_without_y

@@ -89,13 +89,17 @@ def estimate_apart(
 ) -> float:
     """What a group adds where attributes are published apart, each as counts."""
     persons = {person for _, person, _ in own}
+    hides_records = shown == "group" and count == "records"
     counted = len(own) if count == "records" else len(persons)
+    if hides_records:  # exact quasi-identifiers: values are counted by persons, who have as many records as the mean
+        counted = len(persons) * len(records) / len({person for _, person, _ in records})
     sensitive_share = 1.0
     for column, low, high in query:
         if column not in kinds:
             pairs = [(person, values[column]) for _, person, values in own]
-            having = [value for _, value in (pairs if count == "records" else set(pairs)) if meets(value, low, high)]
-            sensitive_share *= min(1.0, len(having) / counted)
+            pairs = pairs if count == "records" and not hides_records else list(set(pairs))
+            having = [value for _, value in pairs if meets(value, low, high)]
+            sensitive_share *= min(1.0, len(having) / (len(pairs) if hides_records else counted))
     if shown == "range+group":
         return counted * quasi_share(own, records, query, kinds, "range") * sensitive_share
     quasi = sum(

@@ -22,7 +22,7 @@ from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.stopping import cuts_at_the_median, stopped_at
 from shoal.models.contract import Model
-from shoal.models.counts import SPREAD, VALUE_SUMMARIES, GroupCounts, ValueCounts
+from shoal.models.counts import SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.table.table import Table
 
@@ -31,7 +31,7 @@ KNOWLEDGE = (
     "The quasi-identifiers and the number of records of everybody in the group, the method, and the policy: where the "
     "tree would have cut."
 )
-COUNTED = SPREAD | VALUE_SUMMARIES | {"values_of_group"}
+COUNTED = SPREAD | VALUE_SUMMARIES | (VALUE_TABLES - {"values_of_person"})
 """What models may need for the ways to be judged."""
 MOST_WAYS = 2_000
 """Ways to deal values out to cells that are counted one by one; where there may be more, they are drawn."""

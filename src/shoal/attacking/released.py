@@ -11,7 +11,7 @@ import polars as pl
 
 from shoal.attacking.result import DoesNotApply
 from shoal.models.exact import IntArray
-from shoal.table.apart import COUNT, GROUP, PERSONS, RECORDS
+from shoal.table.apart import GROUP, names_of_counts
 from shoal.table.columns import CategoryColumn, category_column, code_values, persons_of
 from shoal.table.observe import number_equal
 from shoal.table.spelling import spelled
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class GroupValues:
     """How many persons and records of each group have each value of a sensitive attribute.
+
+    Where a release counts no records, a person has one with each of their values, as far as somebody can see.
 
     Attributes
     ----------
@@ -174,7 +176,7 @@ class Released:
         column = self._coded(name, table)
         _, groups = code_values(self.setting.frame[GROUP].cast(pl.String))
         number = pl.DataFrame({GROUP: groups, "number": np.arange(len(groups))})
-        persons, records = (COUNT, COUNT) if COUNT in table.columns else (PERSONS, RECORDS)
+        persons, records = names_of_counts(table.columns)
         counts = (
             table.with_columns(pl.col(GROUP).cast(pl.String), value=pl.Series(column.codes.astype(np.int64)))
             .join(number, on=GROUP)

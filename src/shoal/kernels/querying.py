@@ -47,8 +47,8 @@ class Counted(NamedTuple):
     start: NDArray[np.int64]
     """By attribute and group: where the values of the group start (one entry more than groups)."""
     value: NDArray[np.int64]
-    count: NDArray[np.int64]
-    total: NDArray[np.int64]
+    count: NDArray[np.int64] | NDArray[np.float64]
+    total: NDArray[np.int64] | NDArray[np.float64]
     """Of which the counts of each group are parts."""
 
 
@@ -164,7 +164,7 @@ def estimate_linked(shown, quasi, values, sensitive, person_at, by_person, start
 def _multiply_by_counted_shares(start, value, count, total, low, high, weight):
     """Multiply by the share of each group's values that lies in an interval."""
     for group in range(len(weight)):
-        n = 0
+        n = 0.0
         for at in range(start[group], start[group + 1]):
             if low <= value[at] <= high:
                 n += count[at]

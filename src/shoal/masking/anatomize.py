@@ -35,7 +35,9 @@ class Anatomize(Parting):
     Notes
     -----
     Where persons have several records the quasi-identifier table has one row a person, who shows the range of their own
-    values where these differ, and the number of their records is not told; sensitive tables count persons and records.
+    values where these differ, and the number of their records is not told. Sensitive tables then count persons, and
+    records too where quasi-identifiers are masked. Beside exact ones these would link: a value that one person has in
+    37 records is that of whoever is known to come often.
     Group numbers and the order of rows come from secure randomness.
     """
 
@@ -58,8 +60,9 @@ class Anatomize(Parting):
         columns = self._quasi_columns(table, grouping, order, one_each)
         columns[GROUP] = pl.Series(number_of_group[group])
         records = GroupedRecords.of(table, grouping)
+        counted = self.counted(one_record_a_person=one_each)
         tables = {
-            name: _sensitive_table(column, records, table, number_of_group, one_each)
+            name: _sensitive_table(column, records, table, number_of_group).select(GROUP, name, *counted)
             for name, column in table.sensitive.items()
         }
         return Published(
@@ -70,6 +73,12 @@ class Anatomize(Parting):
             tables=tables,
             linked=linked_values(table, grouping, number_of_group),
         )
+
+    def counted(self, *, one_record_a_person: bool) -> tuple[str, ...]:
+        """What sensitive tables count."""
+        if one_record_a_person:
+            return (COUNT,)
+        return (PERSONS,) if self.shows_identities else (PERSONS, RECORDS)
 
     def _quasi_columns(
         self, table: Table, grouping: Grouping, order: NDArray[np.int32], one_each: bool
@@ -96,8 +105,8 @@ def _sensitive_table(
     records: GroupedRecords,
     table: Table,
     number_of_group: NDArray[np.int32],
-    one_each: bool,
 ) -> pl.DataFrame:
+    """Each value of each group, with everything that can be counted of it."""
     everything = np.arange(table.n_records, dtype=np.int32)
     order = counting.order_by_code(table.person_of_record, table.n_persons, everything)
     order = counting.order_by_code(column.codes, column.n_codes, order)
@@ -107,6 +116,6 @@ def _sensitive_table(
     )
     group = np.repeat(np.arange(records.n_groups), np.diff(start))
     values = column.categories if not column.has_missing else column.categories.extend_constant(None, 1)
-    counts = {COUNT: n_records} if one_each else {PERSONS: n_persons, RECORDS: n_records}
+    counts = {COUNT: n_records, PERSONS: n_persons, RECORDS: n_records}
     frame = pl.DataFrame({GROUP: number_of_group[group], column.name: values.gather(value), **counts})
     return frame[secrecy.secret_order(len(frame))]

@@ -240,7 +240,8 @@ def estimated_aggregates(release: Released, queries: Sequence[Aggregate]) -> Flo
       independent. MAX likewise. (The lowest number that anybody could have would be too low in general.)
 
     Where persons have several records and values are published apart, each person stands for the mean number of records
-    of their group. O(queries x records) time, times the logarithm of the number of units for MIN and MAX.
+    of their group, and beside exact quasi-identifiers, where no records are counted, for that of the table, with values
+    by their persons. O(queries x records) time, times the logarithm of the number of units for MIN and MAX.
     """
     table, view = release.table, view_of(release)
     estimates = np.full(len(queries), np.nan)

@@ -208,17 +208,19 @@ class _ReadApart:
     def __init__(self, release: Released) -> None:
         view = view_of(release)
         assert isinstance(view, ApartView)
-        self._records, self._names, self.shown = view.records, list(release.table.quasi), view.quasi
+        self._view, self._person_of_record = view, release.table.person_of_record
+        self._names, self.shown = list(release.table.quasi), view.quasi
         n_places = np.diff(view.place_start_of_group)
         self._group_of_place = np.repeat(np.arange(len(n_places)), n_places)
         self._share_of_place = 1.0 / n_places[self._group_of_place]
-        self.weight = self._records.n_records[self._group_of_place] * self._share_of_place
+        self.weight = view.n_records[self._group_of_place] * self._share_of_place
 
     def counts(self, name: str, classes: Classes) -> FloatArray:
         return _weighted_shares(self.shown, self._names.index(name), classes, self.weight[:, None])[:, 0]
 
     def together(self, name: str, classes: Classes, values: Classes) -> FloatArray:
-        counted = _counted_by_group(self._records, values)
+        own = self._view.weight_of_record(self._person_of_record, values.class_of_record)
+        counted = _counted_by_group(self._view.records, values, own)
         weights = counted[self._group_of_place] * self._share_of_place[:, None]
         return _weighted_shares(self.shown, self._names.index(name), classes, weights)
 
@@ -226,10 +228,10 @@ class _ReadApart:
 _Read: TypeAlias = _ReadRecords | _ReadGroups | _ReadApart
 
 
-def _counted_by_group(records: GroupedRecords, values: Classes) -> FloatArray:
-    """How many records of each group are in each class."""
+def _counted_by_group(records: GroupedRecords, values: Classes, weight: FloatArray | None = None) -> FloatArray:
+    """How many records of each group are in each class, each by its weight."""
     cells = records.group_of_record * np.int64(len(values)) + values.class_of_record
-    counted = np.bincount(cells, minlength=records.n_groups * len(values))
+    counted = np.bincount(cells, weights=weight, minlength=records.n_groups * len(values))
     return counted.reshape(-1, len(values)).astype(np.float64)
 
 

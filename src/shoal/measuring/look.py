@@ -20,6 +20,7 @@ from shoal.table.adversary import Known
 from shoal.table.apart import (
     GROUP,
     MEMBER,
+    RECORDS,
     count_anatomized,
     count_linked,
     counts_one_record_a_person,
@@ -45,6 +46,12 @@ IDENTITIES_VISIBLE = (
 TAKEN_AS_PERMUTED = (
     "Sensitive values are taken as permuted inside the groups that the column 'group' names: a table cannot show that "
     "they are."
+)
+
+
+RECORDS_BOUNDED = (
+    "How many records persons have is not published: the numbers of records and k are the fewest that there can be, "
+    "one record for each value of each person."
 )
 
 
@@ -127,17 +134,61 @@ def look_at_release(
         counts, why_not = with_rules_applied(counts, frame, schema, tables, rules_known(models))
         notes += [] if why_not else [QUASI_TAKEN_AS_EXACT]
     risk = _with_identities(risk_of_counts(counts), frame, schema)
+    notes += notes_on_records(told_by_records(counts), risk.persons)
     if is_visible:
         counts = without_spread(counts)
         problems += problems_of_spread(models, risk)
+        problems += problems_of_records({name: table.columns for name, table in tables.items()})
+    hides_records = "records" not in counts.known
     verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes)
-    if linked is not None and any(model.checked_from == NOT_SHOWN for model in verdict.models):
+    kept = None
+    if linked is not None and (hides_records or any(model.checked_from == NOT_SHOWN for model in verdict.models)):
         needs = NEEDS.union(*(model.needs for model in models))
         kept, misfits = count_linked(linked, schema, needs, published=counts, rules=rules_known(models))
         problems += misfits
         kept = without_spread(kept) if kept is not None and is_visible else kept
         verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems, notes=notes, steward=kept)
+    if hides_records and kept is not None:
+        risk = replace(risk, records=int(kept.records.sum()), k=int(kept.records.min()))
+    elif hides_records:
+        verdict = replace(verdict, notes=(*verdict.notes, RECORDS_BOUNDED))
     return risk, _saying_why(verdict, models, why_not)
+
+
+def told_by_records(counts: GroupCounts) -> dict[str, tuple[int, int]]:
+    """Where sensitive tables count records beside persons: what one person's values tell of their numbers of records.
+
+    For each attribute how many values of groups are one person's, and how many persons these are at the most.
+    """
+    if "records" not in counts.known or "most_records" in counts.known:  # with one record each there is nothing to tell
+        return {}
+    told = {}
+    for name, values in counts.values.items():
+        alone = values.sum_by_group((values.lists[3] == 1).astype(np.int64))
+        told[name] = int(alone.sum()), int(np.minimum(alone, counts.persons).sum())
+    return told
+
+
+def notes_on_records(told: Mapping[str, tuple[int, int]], n_persons: int) -> list[str]:
+    """What counts of records tell of single persons, which no model is about."""
+    return [
+        f"The sensitive table of '{name}' counts records: {values:,} values of groups are one person's each, of at "
+        f"most {persons:,} of {n_persons:,} persons, and how many records they have with it is told. Whoever knows "
+        "that number learns whose the value is. Larger groups make them fewer."
+        for name, (values, persons) in told.items()
+        if values
+    ]
+
+
+def problems_of_records(columns_of_table: Mapping[str, Sequence[str]]) -> list[str]:
+    """Sensitive tables that count records, which must not be where quasi-identifiers differ inside groups."""
+    names = [name for name, columns in columns_of_table.items() if RECORDS in columns]
+    if not names:
+        return []
+    return [
+        f"The sensitive tables of {', '.join(names)} count records, though quasi-identifiers differ inside groups: "
+        "whoever knows how many records a person has may find their value by it."
+    ]
 
 
 def without_spread(counts: GroupCounts) -> GroupCounts:

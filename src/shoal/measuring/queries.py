@@ -154,9 +154,10 @@ def estimated_counts(
     - sensitive attribute published apart: the share of the group's records that meet the condition.
 
     Where persons have several records and sensitive values are published apart, the number of a person's records is not
-    told: each person stands for the mean number of their group; and who shows a range of their own values counts by the
-    share of it. Persons are estimated as if all records of a person had one place in the range, and persons with a
-    value of an interval as the sum over its values, at most all. O(queries x records) time at most.
+    told: each person stands for the mean number of their group, and beside exact quasi-identifiers, where no records
+    are counted, for that of the table, with values by their persons; and who shows a range of their own values counts
+    by the share of it. Persons are estimated as if all records of a person had one place in the range, and persons with
+    a value of an interval as the sum over its values, at most all. O(queries x records) time at most.
     """
     by_person = counts_persons(count)
     return _estimate(table, grouped_view(table, grouping, shown), queries, by_person=by_person)

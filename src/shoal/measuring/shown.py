@@ -6,10 +6,11 @@ A place is what is shown alike: a group, a person whose own values are published
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
@@ -103,6 +104,25 @@ class ApartView(NamedTuple):
     """The records of the table by group."""
     n_persons: IntArray
     """How many persons each group has."""
+    counts_records: bool
+    """Whether records are counted, and not only persons."""
+
+    @property
+    def n_records(self) -> FloatArray:
+        """How many records each group has; where they are not counted, each person stands for the table's mean."""
+        if self.counts_records:
+            return self.records.n_records.astype(np.float64)
+        return np.asarray(self.n_persons * (self.records.n_records.sum() / self.n_persons.sum()))
+
+    def weight_of_record(self, person_of_record: NDArray[Any], value_of_record: NDArray[Any]) -> FloatArray:
+        """How many records of its group each stands for; where they are not counted, by the persons of its value."""
+        if self.counts_records:
+            return np.ones(len(value_of_record))
+        group = self.records.group_of_record
+        pair = person_of_record.astype(np.int64) * (int(value_of_record.max(initial=0)) + 1) + value_of_record
+        _, number, n_alike = np.unique(pair, return_inverse=True, return_counts=True)
+        once = 1.0 / n_alike[number.reshape(-1)]
+        return np.asarray(once * (self.n_records / np.bincount(group, weights=once))[group])
 
 
 View = LinkedView | ApartView
@@ -142,7 +162,8 @@ def _apart_view(table: Table, grouping: Grouping, *, exact: bool) -> ApartView:
         place_of_person[order] = everyone
         places = GroupedRecords(place_of_person[table.person_of_record], table.n_persons)
         place_start = counting.start_of_code(grouping.group_of_person, grouping.n_groups)
-    return ApartView(what_places_show(table, places, "range"), place_start, records, n_persons)
+    counts_records = not exact or table.one_record_a_person
+    return ApartView(what_places_show(table, places, "range"), place_start, records, n_persons, counts_records)
 
 
 def perturbed_view(table: Table, published: Published) -> LinkedView:
@@ -200,7 +221,10 @@ def _masked_codes(column: CategoryColumn, published: Published) -> IntArray:
 
 
 def count_sensitive(table: Table, view: ApartView, *, by_person: bool) -> querying.Counted:
-    """How many records or persons of each group have each sensitive value."""
+    """How many records or persons of each group have each sensitive value.
+
+    Where records are not counted, those to be expected of the group by the persons of each value.
+    """
     records = view.records
     everything = np.arange(table.n_records, dtype=np.int32)
     by_person_order = counting.order_by_code(table.person_of_record, table.n_persons, everything)
@@ -214,10 +238,13 @@ def count_sensitive(table: Table, view: ApartView, *, by_person: bool) -> queryi
         )
         starts.append(start + n_before)
         values.append(np.where(value == len(column.categories), MISSING, value))
+        if not by_person and not view.counts_records:
+            group = np.repeat(np.arange(records.n_groups), np.diff(start))
+            n_records = n_persons * (view.n_records / np.bincount(group, weights=n_persons))[group]
         counts.append(n_persons if by_person else n_records)
         n_before += len(value)
     start = np.stack(starts) if starts else np.zeros((0, records.n_groups + 1), np.int64)
-    total = view.n_persons if by_person else records.n_records
+    total = view.n_persons if by_person else records.n_records if view.counts_records else view.n_records
     return querying.Counted(start, np.concatenate(values), np.concatenate(counts), total)
 
 

@@ -25,8 +25,9 @@ SPREAD = frozenset({"persons", "records"}) | SPREAD_OF_RECORDS
 VALUE_SUMMARIES = frozenset({"most_persons_of_value", "most_records_of_value", "distinct_values", "person_values"})
 """Counts of sensitive values that have one number a group."""
 
-VALUE_TABLES = frozenset({"values_of_group", "values_of_person"})
-"""Counts of sensitive values that have a list a group."""
+VALUE_TABLES = frozenset({"values_of_group", "persons_of_value", "values_of_person"})
+"""Counts of sensitive values that have a list a group: the persons and records of each value, its persons alone, and
+who has it."""
 
 
 JOINT = frozenset({"joint_values"})

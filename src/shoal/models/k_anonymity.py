@@ -62,6 +62,10 @@ class KAnonymity(Model):
         """Whether each group has at least k records."""
         return groups.records >= self.k
 
+    def holds_by_bound(self, groups: GroupCounts) -> BoolArray:
+        """Whether each group is proved to hold where its records are not counted: every person has one at least."""
+        return groups.persons >= self.k
+
     def reached(self, groups: GroupCounts) -> FloatArray:
         """The number of records of each group."""
         return groups.records.astype(np.float64)

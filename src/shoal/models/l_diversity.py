@@ -32,6 +32,8 @@ _NEEDS = {
     ("frequency", "persons"): frozenset({"person_values", "most_persons_of_value"}),
     ("distinct", "records"): frozenset({"distinct_values"}),
     ("distinct", "persons"): frozenset({"values_of_person"}),
+    ("entropy", "persons"): frozenset({"persons_of_value"}),
+    ("recursive", "persons"): frozenset({"persons_of_value"}),
 }
 
 

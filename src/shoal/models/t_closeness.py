@@ -59,7 +59,6 @@ class TCloseness(OnSensitive):
     count: str = "records"
     column: str | None = None
     name: ClassVar[str] = "t-closeness"
-    needs: ClassVar[frozenset[str]] = frozenset({"values_of_group"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
     flag: ClassVar[str | None] = "t"
@@ -72,6 +71,11 @@ class TCloseness(OnSensitive):
         if not 0 <= t <= 1:
             raise ParameterError(f"t must lie in [0, 1], got {float(t):g}. A usual choice is t = 0.2.")
         object.__setattr__(self, "t", t)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Names of the counts that are read."""
+        return frozenset({"values_of_group" if self.count == "records" else "persons_of_value"})
 
     @property
     def asked(self) -> float:

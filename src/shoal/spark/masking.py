@@ -199,8 +199,8 @@ def published_columns(lines: DataFrame, work: Work) -> list[str]:
 
 def columns_of_table(work: Work, name: str) -> list[str]:
     """The columns of the sensitive table of an attribute."""
-    counts = (COUNT,) if work.facts.one_record_a_person else (PERSONS, RECORDS)
-    return [GROUP, name, *counts]
+    assert isinstance(work.mask, Anatomize)
+    return [GROUP, name, *work.mask.counted(one_record_a_person=work.facts.one_record_a_person)]
 
 
 def losses(texts: Sequence[str]) -> list[PartOfLoss]:

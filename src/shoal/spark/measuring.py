@@ -19,11 +19,15 @@ import polars as pl
 from shoal.masking import Mask
 from shoal.measuring.look import (
     IDENTITIES_VISIBLE,
+    RECORDS_BOUNDED,
     TAKEN_AS_PERMUTED,
     count_apart,
     groups_are_alike,
+    notes_on_records,
     problems_of_columns,
+    problems_of_records,
     problems_of_spread,
+    told_by_records,
     without_spread,
 )
 from shoal.measuring.risk import NEEDS, Risk, risk_of_counts
@@ -31,7 +35,7 @@ from shoal.models.contract import Model
 from shoal.models.counts import VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.verdict import BOUND, NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, ModelVerdict, Verdict, judge
 from shoal.spark.reading import SensitiveFacts, facts_of_counts, frame_of, quoted, sensitive_facts
-from shoal.table.apart import GROUP, count_linked
+from shoal.table.apart import GROUP, PERSONS, count_linked, names_of_counts
 from shoal.table.columns import category_column
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
@@ -90,7 +94,9 @@ def recount(
         )
     told, notes = _told_apart(published, schema, models, apart, n_buckets)
     risk = _with_identities(_risk(told, schema), published, schema)
-    problems += problems_of_spread(models, risk) if IDENTITIES_VISIBLE in notes else []
+    if IDENTITIES_VISIBLE in notes:
+        problems += problems_of_spread(models, risk)
+        problems += problems_of_records({name: table.columns for name, table in apart.tables.items()})
     return risk, _together(models, told, PUBLISHED_TABLE, problems, notes)
 
 
@@ -157,6 +163,8 @@ class _Told:
     sums: dict[str, Any]
     models: list[dict[str, Any]]
     problems: list[str]
+    by_records: dict[str, tuple[int, int]]
+    """What numbers of records tell, where attributes are published apart (`told_by_records`)."""
 
 
 def _told_by_buckets(
@@ -219,18 +227,30 @@ def _told_apart(
         counts = replace(counts, values=values)
         judged = without_spread(counts) if is_visible else counts
         verdict = judge(asked, judged, checked_from=PUBLISHED_TABLE, problems=problems)
-        if linked is not None and any(model.checked_from == NOT_SHOWN for model in verdict.models):
+        hides_records = "records" not in counts.known
+        if linked is not None and (hides_records or any(model.checked_from == NOT_SHOWN for model in verdict.models)):
             kept, misfits = count_linked(linked, schema, needs, published=counts)
             problems = [*problems, *misfits]
             kept = without_spread(kept) if kept is not None and is_visible else kept
             verdict = judge(asked, judged, checked_from=PUBLISHED_TABLE, problems=problems, steward=kept)
+            counts = replace(counts, records=kept.records) if hides_records and kept is not None else counts
         return _tell(counts, verdict)
 
     told = _collected(rows, tell)
     names = [quoted(name) for name in schema.quasi_names]
     n_alike = published.select(quoted(GROUP), *names).distinct().count()
     notes = [] if n_alike == sum(part.groups for part in told) else [IDENTITIES_VISIBLE]
-    return told, notes if mask.has_tables else [*notes, TAKEN_AS_PERMUTED]
+    notes += [] if mask.has_tables else [TAKEN_AS_PERMUTED]
+    notes += notes_on_records(_by_records(told), sum(part.risk["persons"] for part in told))
+    hides_records = any(names_of_counts(table.columns)[1] == PERSONS for table in apart.tables.values())
+    return told, [*notes, *([RECORDS_BOUNDED] if hides_records and apart.linked is None else [])]
+
+
+def _by_records(told: Sequence[_Told]) -> dict[str, tuple[int, int]]:
+    """What numbers of records tell in all buckets."""
+    names = dict.fromkeys(name for part in told for name in part.by_records)
+    found = {name: [part.by_records[name] for part in told if name in part.by_records] for name in names}
+    return {name: (sum(values for values, _ in of), sum(persons for _, persons in of)) for name, of in found.items()}
 
 
 def _whole_apart(published: DataFrame, schema: Schema, name: str, apart: Apart) -> SensitiveFacts:
@@ -240,7 +260,7 @@ def _whole_apart(published: DataFrame, schema: Schema, name: str, apart: Apart) 
     if name not in apart.tables:
         return sensitive_facts(published, name, schema.spelling_of(name))
     table = apart.tables[name]
-    persons, records = ("count", "count") if "count" in table.columns else ("persons", "records")
+    persons, records = names_of_counts(table.columns)
     counted = table.groupBy(quoted(name).alias("value")).agg(
         functions.sum(records).alias("records"), functions.sum(persons).alias("persons")
     )
@@ -283,6 +303,7 @@ def _tell(counts: GroupCounts, verdict: Verdict) -> _Told:
             for model in verdict.models
         ],
         problems=list(verdict.problems),
+        by_records=told_by_records(counts),
     )  # fmt: skip
 
 

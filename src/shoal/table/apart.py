@@ -24,7 +24,8 @@ MEMBER = "member"
 """The column of what the steward keeps that tells persons apart."""
 
 COUNT, PERSONS, RECORDS = "count", "persons", "records"
-"""The columns of sensitive tables that count: the first where each person has one record, else the other two."""
+"""The columns of sensitive tables that count: the first where each person has one record, else the second, and the
+third where it does not link."""
 
 GROUP_TYPES = (pl.Int32, pl.Int64, pl.String)
 """Groups are whole numbers, which CSV files hold as texts."""
@@ -32,7 +33,11 @@ GROUP_TYPES = (pl.Int32, pl.Int64, pl.String)
 LARGEST_COUNT = 2.0**53
 """Whole numbers up to here are exact as floats."""
 
-SHOWN_APART = frozenset({"persons", "records", "values_of_group"}) | VALUE_SUMMARIES
+PERSONS_COUNTED = frozenset({"persons", "persons_of_value"}) | (VALUE_SUMMARIES - {"most_records_of_value"})
+"""What sensitive tables show that count persons."""
+
+RECORDS_COUNTED = frozenset({"records", "values_of_group", "most_records_of_value"})
+"""What they show besides where they count records too."""
 
 
 def observe_permuted(frame: pl.DataFrame, schema: Schema) -> Observation:
@@ -153,8 +158,11 @@ def counts_one_record_a_person(tables: Mapping[str, pl.DataFrame], schema: Schem
 def count_anatomized(
     quasi: pl.DataFrame, tables: Mapping[str, pl.DataFrame], schema: Schema
 ) -> tuple[GroupCounts, list[str]]:
-    """Count anatomized tables: the counts of the groups, and what does not fit together."""
-    one_each = _check_tables(tables, schema)
+    """Count anatomized tables: the counts of the groups, and what does not fit together.
+
+    Where records are not counted each person has one with each of their values, the fewest that there can be.
+    """
+    one_each, has_records = _check_tables(tables, schema)
     own, *others = _comparable([quasi, *(tables[name] for name in schema.sensitive)])
     group, groups = code_values(own)
     persons = np.bincount(group, minlength=len(groups)).astype(np.int64)
@@ -171,13 +179,14 @@ def count_anatomized(
         )
         problems += own_problems
     sums = [np.asarray(counted.sum_by_group(counted.lists[2]), np.int64) for counted in values.values()]
-    apart = int(np.any([records != sums[0] for records in sums], axis=0).sum())
+    apart = int(np.any([records != sums[0] for records in sums], axis=0).sum()) if has_records else 0
     if apart:
         problems.append(f"In {apart:,} groups the sensitive tables do not count equally many records.")
-    records = np.maximum(sums[0], persons)
+    records = np.max([*(sums[:1] if has_records else sums), persons], axis=0)
+    known = PERSONS_COUNTED | (RECORDS_COUNTED if has_records else frozenset()) | (SPREAD if one_each else frozenset())
     counts = GroupCounts(
         persons=persons, records=records, squared_records=records, most_records=np.minimum(persons, 1),
-        values=values, known=SHOWN_APART | (SPREAD if one_each else frozenset()), log_records=np.zeros(len(persons)),
+        values=values, known=known, log_records=np.zeros(len(persons)),
     )  # fmt: skip
     return counts, problems
 
@@ -197,14 +206,18 @@ def count_linked(
         return None, [str(refusal)]
     if not np.array_equal(counts.persons, published.persons):
         return None, ["What the steward keeps of the release has other groups than were published."]
-    others = [name for name in schema.sensitive if not _alike(counts.values[name], published.values[name])]
+    has_records = "records" in published.known
+    others = [name for name, shown in published.values.items() if not _alike(counts.values[name], shown, has_records)]
     misfits = [f"What the steward keeps of '{name}' is not what was published." for name in others]
     return (None if misfits else counts), misfits
 
 
-def _alike(kept: ValueCounts, published: ValueCounts) -> bool:
+def _alike(kept: ValueCounts, published: ValueCounts, has_records: bool) -> bool:
     """Whether groups have equally common values, whatever these are: a CSV file may write them in another way."""
-    first, second = (np.stack([each.group_of_entry, each.lists[3], each.lists[2]]) for each in (kept, published))
+    counted = (2, 3) if has_records else (3,)
+    first, second = (
+        np.stack([each.group_of_entry, *(each.lists[count] for count in counted)]) for each in (kept, published)
+    )
     return np.array_equal(first[:, np.lexsort(first)], second[:, np.lexsort(second)])
 
 
@@ -217,26 +230,34 @@ def _comparable(frames: Sequence[pl.DataFrame]) -> list[pl.Series]:
     return [column.cast(pl.String).fill_null("") for column in columns]
 
 
-def _check_tables(tables: Mapping[str, pl.DataFrame], schema: Schema) -> bool:
-    """Refuse tables that are none of sensitive attributes; say whether they count one record a person."""
+def _check_tables(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[bool, bool]:
+    """Refuse tables that are none of sensitive attributes; whether they count one record a person, and records."""
     absent = [name for name in schema.sensitive if name not in tables]
     if absent:
         raise SchemaError(f"The anatomized release lacks the sensitive table of: {', '.join(absent)}.")
-    one_each = all(COUNT in tables[name].columns for name in schema.sensitive)
+    one_each, has_records = (all(c in tables[name].columns for name in schema.sensitive) for c in (COUNT, RECORDS))
+    counted = (COUNT,) if one_each else (PERSONS, RECORDS) if has_records else (PERSONS,)
     for name in schema.sensitive:
-        expected = {GROUP, name, *((COUNT,) if one_each else (PERSONS, RECORDS))}
+        expected = {GROUP, name, *counted}
         if set(tables[name].columns) != expected:
             raise SchemaError(f"The sensitive table of '{name}' must have the columns {', '.join(sorted(expected))}.")
         if any(dtype.is_nested() for dtype in tables[name].dtypes):
             raise SchemaError(f"The sensitive table of '{name}' has a column that holds no single values.")
-    return one_each
+    return one_each, one_each or has_records
+
+
+def names_of_counts(columns: Sequence[str]) -> tuple[str, str]:
+    """The columns of a sensitive table that count persons and records; persons for both where it counts no records."""
+    if COUNT in columns:
+        return COUNT, COUNT
+    return PERSONS, RECORDS if RECORDS in columns else PERSONS
 
 
 def _counts_of(table: pl.DataFrame) -> list[pl.Series]:
     """How many persons and records each row of a sensitive table counts; 0 where that is no whole number above 0."""
     counts = []
-    for name in (PERSONS, RECORDS):
-        written = table[COUNT if COUNT in table.columns else name]
+    for name, column in zip((PERSONS, RECORDS), names_of_counts(table.columns), strict=True):
+        written = table[column]
         number = written.cast(pl.Float64, strict=False).fill_nan(None).fill_null(0.0)
         is_count = (number >= 1) & (number == number.floor()) & (number < LARGEST_COUNT)
         counts.append(number.zip_with(is_count, pl.Series([0.0])).cast(pl.Int64).alias(name))
