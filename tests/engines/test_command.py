@@ -113,6 +113,8 @@ def test_an_anatomized_release_is_written_and_read_back(spark: Any, tmp_path: Pa
     models = [shoal.PersonKAnonymity(k=3), shoal.HAffiliation(h="0.9", column="disease")]
     release = protect(spark.createDataFrame(frame.to_arrow()), schema, models, mask="anatomize", measure_input=False)
     out = tmp_path / "out"
+    assert release.verdict.notes[0].startswith("Quasi-identifiers are published exactly")
+    assert release.tables["disease"].columns == ["group", "disease", "persons"]
     release.write(out)
     assert sorted(path.name for path in out.iterdir()) == [
         "codebook.json", "release-disease.parquet", "release-ward.parquet", "release.parquet", "steward"]  # fmt: skip

@@ -68,7 +68,8 @@ def test_anatomized_on_spark_counts_one_value_once(spark: Any) -> None:
     release = protect_on_spark(spark.createDataFrame(frame.to_arrow()), SCHEMA, models, mask="anatomize")
     table = collected(release.tables["disease"])
     assert table["disease"].n_unique() == 5
-    assert table["records"].sum() == 80
+    assert table.columns == ["group", "disease", "persons"]
+    assert release.risk.records == 80, "the steward knows"
     assert shoal.protect(frame, SCHEMA, models, mask="anatomize").published.tables["disease"]["disease"].n_unique() == 5
 
 
