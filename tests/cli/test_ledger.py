@@ -30,7 +30,8 @@ def test_releases_are_entered_listed_and_forgotten(shoal: Shoal, tmp_path: Path)
     assert shown.code == 0
     assert "Release 1 is forgotten" in shown.out
     assert shoal("ledger", "ledger.sqlite", "--forget", "1").code == 2
-    assert len(shoal("ledger", "ledger.sqlite", "--json").json["releases"]) == 1
+    listed = shoal("ledger", "ledger.sqlite", "--json").json["releases"]
+    assert [each["state"] for each in listed] == ["forgotten", "done"]
 
 
 def test_releases_that_break_a_model_together_are_told_or_refused(shoal: Shoal, tmp_path: Path) -> None:

@@ -22,10 +22,13 @@ from shoal.remembering import ledger as ledger_module
 from shoal.remembering.key import create_key, read_key
 
 
-def release_of(frame: pl.DataFrame, *, quasi: tuple[str, ...] = ("age", "zip"), k: int = 2) -> Release:
+def release_of(
+    frame: pl.DataFrame, *, quasi: tuple[str, ...] = ("age", "zip"), k: int = 2, spelling: dict[str, str] | None = None
+) -> Release:
     schema = shoal.Schema(
         person="name", quasi=list(quasi), sensitive=["disease"],
         dropped=[name for name in frame.columns if name not in (*quasi, "name", "disease")],
+        spelling=spelling or {},
     )  # fmt: skip
     models = [shoal.PersonKAnonymity(k=k), shoal.HAffiliation(h="0.8")]
     return shoal.protect(frame, schema, models, method="mondrian", seed=3, measure_input=False)
@@ -110,10 +113,20 @@ def test_comparing_enters_nothing(crossed: pl.DataFrame, tmp_path: Path, ledger:
 def test_a_forgotten_release_no_longer_counts(crossed: pl.DataFrame, tmp_path: Path, ledger: Ledger) -> None:
     write(release_of(crossed, quasi=("age",), k=4), tmp_path / "a", ledger)
     ledger.forget(1)
-    write(release_of(crossed, quasi=("zip",), k=4), tmp_path / "b", ledger)
-    assert [(each.number, each.name) for each in ledger.releases()] == [(2, "b")]
-    with pytest.raises(InputError, match="no release 1"):
+    with pytest.warns(ShoalWarning, match="1 releases of the ledger were forgotten"):
+        write(release_of(crossed, quasi=("zip",), k=4), tmp_path / "b", ledger)
+    assert ledger.found is not None
+    assert (ledger.found.forgotten, ledger.found.releases, ledger.found.holds) == (1, 0, True)
+    assert [(each.number, each.name, each.state) for each in ledger.releases()] == [
+        (1, "a", "forgotten"), (2, "b", "done")
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="forgotten already"):
         ledger.forget(1)
+    with pytest.raises(InputError, match="no release 3"):
+        ledger.forget(3)
+    with sqlite3.connect(ledger.file) as connection:
+        for table in ("members", "group_values"):
+            assert connection.execute(f"SELECT count(*) FROM {table} WHERE release = 1").fetchone() == (0,)
 
 
 def test_persons_are_known_again_whichever_type_names_them(
@@ -218,6 +231,38 @@ def test_without_its_key_a_ledger_is_of_no_use(clinics: pl.DataFrame, tmp_path: 
     with pytest.raises(InputError, match="not the key of the ledger"):
         ledger.prepare()
     assert Ledger(ledger.file, key=tmp_path / "elsewhere").compare(release_of(clinics)).known_persons == 8
+
+
+@pytest.mark.parametrize("way", ["gone", "empty", "without tables"])
+def test_a_ledger_that_was_lost_is_not_begun_anew(
+    crossed: pl.DataFrame, tmp_path: Path, ledger: Ledger, way: str
+) -> None:
+    """Everybody would be a stranger, and whatever breaks a model together with the past would pass."""
+    write(release_of(crossed, quasi=("age",), k=4), tmp_path / "a", ledger)
+    ledger.file.unlink()
+    if way == "empty":
+        ledger.file.touch()
+    if way == "without tables":
+        with sqlite3.connect(ledger.file) as connection:
+            connection.executescript("CREATE TABLE a (b); DROP TABLE a;")
+    for use in (ledger.prepare, lambda: write(release_of(crossed, quasi=("zip",), k=4), tmp_path / "b", ledger)):
+        with pytest.raises(InputError, match="Put the ledger back"):
+            use()
+    assert not (tmp_path / "b").exists()
+    if way != "without tables":
+        write(release_of(crossed, quasi=("zip",), k=4), tmp_path / "b", Ledger(ledger.file, key=tmp_path / "other.key"))
+        assert sorted(path.name for path in tmp_path.glob("*key*")) == [ledger.key_file.name, "other.key"]
+
+
+@pytest.mark.parametrize("column", ["name", "disease"])
+def test_a_release_in_another_spelling_is_refused(
+    clinics: pl.DataFrame, tmp_path: Path, ledger: Ledger, column: str
+) -> None:
+    """By "folded" a person is another text than by "plain", so that nobody whose name has capitals were known again."""
+    write(release_of(clinics), tmp_path / "a", ledger)
+    other = "folded" if column == "name" else "exact"
+    with pytest.raises(ParameterError, match="would not be known again"):
+        write(release_of(clinics, spelling={column: other}), tmp_path / "b", ledger)
 
 
 def test_what_is_no_key_is_refused(tmp_path: Path, ledger: Ledger) -> None:

@@ -13,14 +13,15 @@ Examples:
   shoal ledger ledger.sqlite
   shoal ledger ledger.sqlite --forget 3
 
-Only counts are shown; the key is not needed. A release that is in doubt counts as released.
+Only counts are shown; the key is not needed. A release that is in doubt counts as released; one that was forgotten is
+listed as such, and later releases are not looked at together with it.
 """
 
 
 @click.command(epilog=EPILOG, short_help="List what a ledger remembers, or forget a release.")
 @click.argument("file", metavar="FILE")
 @click.option("--forget", type=click.IntRange(min=1), metavar="RELEASE", help="Forget the release of this number, for "
-              "good: one that was never handed out.")  # fmt: skip
+              "good: one that was never handed out. That it was forgotten is said of later releases.")  # fmt: skip
 @options.common
 def ledger(file: str, forget: int | None, as_json: bool) -> None:
     """List the releases that a ledger remembers, with counts and nothing about persons."""

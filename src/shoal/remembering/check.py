@@ -79,6 +79,8 @@ class LedgerCheck(Answer):
         How many earlier releases were looked at.
     in_doubt
         How many of them may never have been finished; they count as if they had.
+    forgotten
+        How many others were forgotten, and are not looked at.
     persons, known_persons
         How many persons the new release has, and how many of them an earlier one has too.
     fewest
@@ -96,6 +98,7 @@ class LedgerCheck(Answer):
 
     releases: int
     in_doubt: int
+    forgotten: int
     persons: int
     known_persons: int
     fewest: int
@@ -116,9 +119,15 @@ class LedgerCheck(Answer):
 
     def sentences(self) -> list[str]:
         """What a steward should know, in plain words; none where there is nothing to know."""
+        told = []
+        if self.forgotten:
+            told.append(
+                f"{self.forgotten:,} releases of the ledger were forgotten. This one was not looked at together with "
+                "them: that is right only for what was never handed out."
+            )
         if not self.known_persons:
-            return []
-        told = [
+            return told
+        told += [
             f"With {self.releases:,} earlier releases of the ledger, {model.name} {model.asked:g} is broken for "
             f"{model.broken_persons:,} of {self.persons:,} persons ({_words(model.by)}; reached: {model.reached:.4g})."
             for model in self.models
@@ -151,7 +160,13 @@ def _words(by: str) -> str:
 
 
 def check_release(
-    table: Table, group_of_person: Codes, models: Sequence[Model], earlier: Sequence[Earlier], *, in_doubt: int = 0
+    table: Table,
+    group_of_person: Codes,
+    models: Sequence[Model],
+    earlier: Sequence[Earlier],
+    *,
+    in_doubt: int = 0,
+    forgotten: int = 0,
 ) -> LedgerCheck:
     """Lay a new release over earlier ones and ask the models again.
 
@@ -163,6 +178,8 @@ def check_release(
         What was asked of the new release.
     earlier
         What is known of the same persons from each earlier release.
+    in_doubt, forgotten
+        How many of the earlier ones may never have been finished, and how many others are not known any more.
 
     Notes
     -----
@@ -173,7 +190,8 @@ def check_release(
     present = places[1:] != ABSENT
     known = int(present.any(axis=0).sum())
     told: dict[str, Any] = {
-        "releases": len(earlier), "in_doubt": in_doubt, "persons": table.n_persons, "known_persons": known
+        "releases": len(earlier), "in_doubt": in_doubt, "forgotten": forgotten, "persons": table.n_persons,
+        "known_persons": known,
     }  # fmt: skip
     if not known:
         fewest = int(np.bincount(group_of_person).min())

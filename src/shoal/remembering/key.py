@@ -77,7 +77,7 @@ def create_key(path: Path) -> Key:
             file.write(secrets.token_hex(KEY_BYTES) + "\n")
             file.flush()
             os.fsync(file.fileno())
-        _put(new, path)
+        put(new, path)
     except OSError as error:
         raise OutputError(
             f"The key file '{path}' cannot be made: {error.strerror}. Nothing was written. Name another with "
@@ -86,7 +86,7 @@ def create_key(path: Path) -> Key:
     return read_key(path)
 
 
-def _put(new: Path, path: Path) -> None:
+def put(new: Path, path: Path) -> None:
     """Give a file its name unless that is taken; where there are no hard links, in two steps."""
     try:
         os.link(new, path)

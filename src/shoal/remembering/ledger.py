@@ -16,6 +16,7 @@ the check until the entry is done.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import sqlite3
@@ -37,7 +38,7 @@ from shoal.models.exact import IntArray
 from shoal.publishing.folder import finish_interrupted, ready_folders
 from shoal.publishing.manifest import read_manifest
 from shoal.remembering.check import ABSENT, Earlier, LedgerCheck, check_release
-from shoal.remembering.key import Key, create_key, read_key, remove_leftovers
+from shoal.remembering.key import Key, create_key, put, read_key
 from shoal.table.columns import CategoryColumn
 from shoal.table.observe import Observation
 from shoal.table.spelling import spelled
@@ -50,6 +51,7 @@ MODES = ("warn", "refuse")
 APPLICATION = 0x73686F61
 """What SQLite files of ours have as application_id: the letters "shoa"."""
 VERSION = 2
+FORGOTTEN = "forgotten"
 SECONDS_TO_WAIT = 10.0
 """How long a run waits for another that holds the ledger."""
 
@@ -64,6 +66,7 @@ TABLES = """
 CREATE TABLE about (key_check BLOB NOT NULL);
 CREATE TABLE releases (
     number INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL UNIQUE, state TEXT NOT NULL, made TEXT NOT NULL,
+    spelling TEXT NOT NULL,
     name TEXT NOT NULL, folder TEXT, staging TEXT, in_database INTEGER NOT NULL,
     persons INTEGER NOT NULL, records INTEGER NOT NULL, groups INTEGER NOT NULL
 );
@@ -89,7 +92,8 @@ class ListedRelease:
     made, name
         When, in UTC, and the name of its folder.
     state
-        "done", or "in doubt": it may never have been finished, and counts as released.
+        "done"; "in doubt": it may never have been finished, and counts as released; or "forgotten": nothing of it is
+        known any more, and no release is looked at together with it.
     persons, records, groups
         How many it has.
     """
@@ -146,13 +150,18 @@ class Ledger:
         return [ListedRelease(**{**row, "state": _shown_state(row["state"])}) for row in listed]
 
     def forget(self, number: int) -> None:
-        """Take a release out of the ledger, for good; what it said is overwritten in the file."""
+        """Forget what a release said of whom, for good: it is overwritten. That there was a release stays listed."""
         with self._opened(must_exist=True, exclusive=True) as connection:
             with _transaction(connection):
-                known = connection.execute("SELECT 1 FROM releases WHERE number = ?", (number,)).fetchone()
+                known = connection.execute("SELECT state FROM releases WHERE number = ?", (number,)).fetchone()
                 if known is None:
                     raise InputError(f"The ledger '{self.file}' has no release {number}. 'shoal ledger' lists them.")
-                _forget(connection, number)
+                if known == (FORGOTTEN,):
+                    raise InputError(f"Release {number} of the ledger '{self.file}' is forgotten already.")
+                _forget_persons(connection, number)
+                connection.execute(
+                    "UPDATE releases SET state = ?, folder = NULL, staging = NULL WHERE number = ?", (FORGOTTEN, number)
+                )
             connection.execute("VACUUM")
 
     def prepare(self) -> None:
@@ -203,11 +212,28 @@ class Ledger:
     # --- the file ----------------------------------------------------------------------------------------------------
 
     def _key(self) -> Key:
-        """The key; a new one is made only for a new ledger, for with another nobody would be known again."""
-        if self.key_file.exists() or (self.file.exists() and self.file.stat().st_size):
-            remove_leftovers(self.key_file)
-            return read_key(self.key_file)
-        return create_key(self.key_file)
+        """The key; a new one is made only for a new ledger, for with another nobody would be known again.
+
+        It is called `.new` until the ledger is made, so that a key of its own name had a ledger.
+        """
+        has_ledger = self.file.exists() and self.file.stat().st_size > 0
+        if not self.key_file.exists() and (not has_ledger or self._new_key_file.exists()):
+            return create_key(self._new_key_file)
+        key = read_key(self.key_file)
+        if not has_ledger:
+            raise self._lost()
+        return key
+
+    @property
+    def _new_key_file(self) -> Path:
+        return self.key_file.with_name(f"{self.key_file.name}.new")
+
+    def _lost(self) -> InputError:
+        return InputError(
+            f"The key '{self.key_file}' is there, but its ledger '{self.file}' is gone or empty, so nobody would be "
+            "known again. Put the ledger back. For a new one name a key that is not there yet with --ledger-key (in "
+            "Python key=)."
+        )
 
     @contextmanager
     def _opened(self, *, must_exist: bool = False, exclusive: bool = False) -> Iterator[sqlite3.Connection]:
@@ -252,6 +278,8 @@ class Ledger:
         """Make the tables of a new ledger, or see that the key is that of an old one; then mend it."""
         is_new = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         if is_new:
+            if self.key_file.exists():
+                raise self._lost()
             with _transaction(connection):
                 for statement in TABLES.split(";"):
                     connection.execute(statement)
@@ -265,6 +293,8 @@ class Ledger:
                 f"'{self.key_file}' is not the key of the ledger '{self.file}', so nobody in it could be known again. "
                 "Name its own key with --ledger-key (in Python key=)."
             )
+        if self._new_key_file.exists():
+            put(self._new_key_file, self.key_file)
         _mend(connection)
 
     def _compare(self, connection: sqlite3.Connection, key: Key, release: Release) -> LedgerCheck:
@@ -273,11 +303,16 @@ class Ledger:
         persons = pl.DataFrame({"person": _hashes_of_persons(table, key)}, schema={"person": pl.Binary})
         hashes = {name: key.hashes(f"value of {name}", _texts_of_codes(column))
                   for name, column in table.sensitive.items()}  # fmt: skip
-        numbers = connection.execute("SELECT number, state FROM releases ORDER BY number").fetchall()
-        earlier = [_earlier(connection, number, persons, hashes) for number, _ in numbers]
-        in_doubt = sum(state == "pending" for _, state in numbers)
-        grouping = grouping_of(release)
-        return check_release(table, grouping.group_of_person, release.models, earlier, in_doubt=in_doubt)
+        listed = connection.execute("SELECT number, state, spelling FROM releases ORDER BY number").fetchall()
+        known = [entry for entry in listed if entry[1] != FORGOTTEN]
+        for _, _, spelling in known:
+            _refuse_other_spelling(table, json.loads(spelling))
+        earlier = [_earlier(connection, number, persons, hashes) for number, _, _ in known]
+        in_doubt = sum(state == "pending" for _, state, _ in known)
+        return check_release(
+            table, grouping_of(release).group_of_person, release.models, earlier, in_doubt=in_doubt,
+            forgotten=len(listed) - len(known),
+        )  # fmt: skip
 
 
 @dataclass
@@ -314,10 +349,10 @@ class Recording:
         with _transaction(self.connection):
             made = datetime.now(UTC).isoformat(timespec="seconds")
             cursor = self.connection.execute(
-                "INSERT INTO releases (entry, state, made, name, folder, staging, in_database, persons, records, "
-                "groups) VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)",
-                (self.entry, made, self.target.name, str(self.target), str(staging), int(self.in_database),
-                 table.n_persons, table.n_records, grouping.n_groups),
+                "INSERT INTO releases (entry, state, made, spelling, name, folder, staging, in_database, persons, "
+                "records, groups) VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (self.entry, made, json.dumps(_spelling_of(table)), self.target.name, str(self.target), str(staging),
+                 int(self.in_database), table.n_persons, table.n_records, grouping.n_groups),
             )  # fmt: skip
             self.number = cursor.lastrowid
             members = zip(_hashes_of_persons(table, self.key), grouping.group_of_person.tolist(),
@@ -379,8 +414,14 @@ def _finish(connection: sqlite3.Connection, number: int) -> None:
 
 
 def _forget(connection: sqlite3.Connection, number: int) -> None:
-    for table, column in (("members", "release"), ("group_values", "release"), ("releases", "number")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (number,))
+    """Take an entry out that was never published."""
+    _forget_persons(connection, number)
+    connection.execute("DELETE FROM releases WHERE number = ?", (number,))
+
+
+def _forget_persons(connection: sqlite3.Connection, number: int) -> None:
+    for table in ("members", "group_values"):
+        connection.execute(f"DELETE FROM {table} WHERE release = ?", (number,))
 
 
 def _shown_state(state: str) -> str:
@@ -418,6 +459,24 @@ def _refuse_nameless(table: Table) -> None:
             "A ledger knows persons again by their person column, and the table has none. Name it (--person), or leave "
             "the ledger out."
         )
+
+
+def _spelling_of(table: Table) -> dict[str, str]:
+    """By which spelling persons and the values of each sensitive attribute are known again."""
+    assert table.schema.person is not None
+    names = (table.schema.person, *table.sensitive)
+    return {name if at else "": table.schema.spelling_of(name) for at, name in enumerate(names)}
+
+
+def _refuse_other_spelling(table: Table, earlier: Mapping[str, str]) -> None:
+    """Refuse a release that writes persons or values in another form than an earlier one: none would be known again."""
+    for name, form in _spelling_of(table).items():
+        if earlier.get(name, form) != form:
+            what = f"values of '{name}'" if name else "persons"
+            raise ParameterError(
+                f'An earlier release of the ledger tells {what} apart by the spelling "{earlier[name]}", and this one '
+                f'by "{form}", so that they would not be known again. Ask for the spelling of the earlier one.'
+            )
 
 
 def _hashes_of_persons(table: Table, key: Key) -> list[bytes]:
