@@ -212,8 +212,8 @@ class TestCodebook:
         frame = pl.DataFrame({"p": range(4), "group": [1, 2, 3, 4]})
         made = shoal.protect(frame, Schema(person="p", quasi=["group"]), [shoal.GBalance(g=0.5)])
         assert codebook(made)["columns"][1] == {
-            "name": "group", "role": "quasi", "kind": "number",
-            "shown_as": "the range or set of values of a group; '*' where every category is covered",
+            "name": "group", "role": "quasi", "kind": "number", "form": "range",
+            "shown_as": "the range of values of a group",
         }  # fmt: skip
 
     def test_a_hierarchy_is_mentioned_not_listed(self) -> None:

@@ -60,8 +60,10 @@ def both(frame: pl.DataFrame, columns: shoal.Schema, models: Any, portion: int, 
         assert published.columns == held.published.frame.columns
         assert shown(published, columns.person) == shown(held.published.frame, columns.person)
         held.write(Path(folder, "held"), format=ending, csv=reading.source.csv)
-        for name in ("codebook.json", "steward/policy.toml"):
-            assert (out / name).read_text() == Path(folder, "held", name).read_text()
+        assert (out / "steward/policy.toml").read_text() == Path(folder, "held/steward/policy.toml").read_text()
+        books = [json.loads((each / "codebook.json").read_text()) for each in (out, Path(folder, "held"))]
+        assert [[file["path"] for file in book.pop("files")] for book in books] == [[f"release.{ending}"]] * 2
+        assert books[0] == books[1]
         theirs = pl.read_parquet(Path(folder, "held/steward/scheme.parquet"))
         assert pl.read_parquet(out / "steward/scheme.parquet").equals(theirs)
         groups = pl.read_parquet(out / "steward/groups.parquet")

@@ -11,12 +11,13 @@ import polars as pl
 
 from shoal.applying.apply import Applied
 from shoal.errors import ParameterError
-from shoal.publishing.cells import how_cells_are_written
+from shoal.publishing.cells import CELLS, how_cells_are_written
+from shoal.publishing.codebook import CODEBOOK, models_in, with_files
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.labels import labels_known_from
 from shoal.publishing.manifest import EARLIER_INPUTS, MANIFEST_PATH, sha256_of_file, write_manifest
 from shoal.publishing.pages import write_pages_from
-from shoal.publishing.tables import FORMATS, write_table
+from shoal.publishing.tables import FORMATS, csv_that_holds, write_table
 from shoal.publishing.write import finite, write_json
 from shoal.reading import CsvOptions, Labels
 
@@ -44,20 +45,20 @@ def write_applied(
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
     earlier = sha256_of_file(stored.folder / MANIFEST_PATH)
     policy_text = stored.policy.moved(stored.folder / "steward", Path(folder) / "steward").to_toml()
-    csv = CsvOptions(delimiter=stored.policy.source.delimiter, encoding=stored.policy.source.encoding)
+    asked = CsvOptions(delimiter=stored.policy.source.delimiter, encoding=stored.policy.source.encoding)
+    csv = csv_that_holds([applied.frame], asked)
     book = {
-        **{key: value for key, value in stored.codebook.items() if key not in ("safe_cells", "delimiter")},
+        **{key: value for key, value in stored.codebook.items() if key not in CELLS},
         **how_cells_are_written(format, csv, safe_cells=stored.policy.safe_cells),
-        "models": [{"name": model.name, "asked": model.asked, "holds": model.holds}
-                   for model in applied.together.verdict.models],
-    }  # fmt: skip
+        "models": models_in(stored.policy.models, applied.together.verdict),
+    }
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
         write_table(applied.frame, new / f"release.{format}", format, csv=csv,
                     labels=labels_known_from(book["columns"], labels or Labels()),
                     safe_cells=stored.policy.safe_cells)  # fmt: skip
-        write_json(new / "codebook.json", book)
+        write_json(new / CODEBOOK, with_files(book, new))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = pl.DataFrame({"group": applied.group_of_record, "is_new": applied.is_new})
         groups.with_row_index("record").write_parquet(steward / "groups.parquet")

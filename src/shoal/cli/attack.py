@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli import options
-from shoal.cli.verify import look_up, schema_for
+from shoal.cli.verify import codebook_for, look_up, schema_for
 from shoal.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
@@ -188,11 +188,13 @@ def attack(
         raise click.UsageError("Rules are read from a file (--rules) or mined (--mine-from), not both.")
     asked = _asked_for(names)
     file, default_policy, _ = look_up(Path(release))
-    policy, folder = chosen_policy({**flags, "files": (str(file),), "seed": None}, default_file=default_policy)
+    book = codebook_for(file, flags, default_policy)
+    given = {**flags, "files": (str(file),), "seed": None}
+    policy, folder = chosen_policy(given, default_file=default_policy, codebook=book)
     if into_report:
         _refuse_report(Path(release), original)
     published = read_published(file, csv=csv_options_of_release(policy, flags))
-    mask = mask_said(policy, flags, default_policy, published)
+    mask = mask_said(policy, flags, published, is_told=default_policy is not None or book is not None)
     mining = {"min_expectation": min_expectation, "max_len": max_len}
     rules = _rules(policy, folder, published, rules_file, mine_from, mining) if "background" in asked else None
     known: list[BackgroundResult] = []

@@ -27,8 +27,13 @@ METHOD_FLAGS = ("cut", "ties", "effort", "spread", "m", "variable", "gamma", "al
 MASK_FLAGS = ("code_extremes", "quasi_as", "noise", "round_to_domain", "max_linkage")
 
 
-def chosen_policy(flags: Flags, *, default_file: Path | None = None) -> tuple[Policy, Path]:
-    """The policy of the file with the flags laid over it, and the folder from which its files are named."""
+def chosen_policy(
+    flags: Flags, *, default_file: Path | None = None, codebook: Mapping[str, Any] | None = None
+) -> tuple[Policy, Path]:
+    """The policy of the file with the flags laid over it, and the folder from which its files are named.
+
+    Without a file it is what a codebook promises, if one is given.
+    """
     from shoal.policy import Policy
 
     _refuse_columns_as_files(flags)
@@ -36,11 +41,18 @@ def chosen_policy(flags: Flags, *, default_file: Path | None = None) -> tuple[Po
     file = Path(given) if given is not None else default_file
     known = _known_ways(flags)
     read = {table: names for table, names in known.items() if flags.get(table) is None}
-    document: dict[str, Any] = Policy.load(file, known=read).to_document() if file is not None else {}
+    document: dict[str, Any] = {}
+    name = None
+    if file is not None:
+        document, name = Policy.load(file, known=read).to_document(), file.name
+    elif codebook is not None:
+        from shoal.publishing.codebook import CODEBOOK, promised
+
+        document, name = promised(codebook).to_document(), CODEBOOK
     folder = file.parent if file is not None else Path()
     lay_over(document, flags, folder)
-    if file is not None:
-        return Policy.from_document(document, name=f"'{file.name}' with the flags", known=known), folder
+    if name is not None:
+        return Policy.from_document(document, name=f"'{name}' with the flags", known=known), folder
     if "quasi" not in document.get("columns", {}):
         raise click.UsageError(
             "Name the quasi-identifiers with --quasi (and --person, --sensitive), or a policy file with --policy. "
@@ -252,17 +264,22 @@ def _lay_named(document: dict[str, Any], table: str, flags: Flags, option_flags:
     _lay_values(document, table, {flag: flags.get(flag) for flag in option_flags})
 
 
-def mask_said(policy: Policy, flags: Flags, default_file: Path | None, published: PublishedFiles) -> str:
+def mask_said(policy: Policy, flags: Flags, published: PublishedFiles, *, is_told: bool) -> str:
     """The mask of a release as flag or policy say it; where neither is given, sensitive tables beside it say anatomize.
 
     One of a policy that is not known here, such as somebody's own, is taken in the way that is safe.
+
+    Parameters
+    ----------
+    is_told
+        Whether the policy is that of the release or what its codebook promises, and not made of flags alone.
     """
     from shoal.masking import mask_called
 
     if flags.get("mask") is not None:
         return str(flags["mask"])
-    has_policy = flags.get("policy_file") is not None or default_file is not None
-    return "anatomize" if published.tables and not has_policy else mask_called(policy.mask).name
+    is_told = is_told or flags.get("policy_file") is not None
+    return "anatomize" if published.tables and not is_told else mask_called(policy.mask).name
 
 
 def chosen_engine(engine: str, known: Sequence[str] = ENGINES) -> str:

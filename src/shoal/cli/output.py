@@ -18,6 +18,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 _OWES_JSON = "shoal.owes-json"
 SECONDS_BEFORE_PROGRESS = 1.0
@@ -153,10 +154,18 @@ def verdict_table(verdict: Mapping[str, Any]) -> Table:
     for name, justify in (("model", "left"), ("asked", "right"), ("reached", "right"), ("", "left"), ("from", "left")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     for model in verdict["models"]:
-        holds = Text("met", style="green") if model["holds"] else Text("NOT MET", style="bold red")
+        holds = Text("met", style="green") if model["holds"] else _not_met(model)
         numbers = (_brief(model.get("asked")), _brief(model.get("reached")))
         table.add_row(Text(str(model["name"])), *numbers, holds, Text(str(model.get("checked_from", ""))))
     return table
+
+
+def _not_met(model: Mapping[str, Any]) -> Text:
+    """That a model is not met, or that nobody can tell."""
+    from rich.text import Text
+
+    is_seen = not str(model.get("checked_from", "")).startswith("not shown")
+    return Text("NOT MET" if is_seen else "not recounted", style="bold red")
 
 
 def show_verdict(screen: Console, verdict: Mapping[str, Any]) -> None:

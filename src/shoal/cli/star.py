@@ -113,32 +113,31 @@ def verify_tables(ctx: click.Context, release: Path, flags: Mapping[str, Any], *
     """Recount published tables that belong together."""
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release
+    from shoal.cli.verify import FROM_CODEBOOK, answer_of, show
+    from shoal.publishing.codebook import read_codebook
     from shoal.publishing.folder import finish_interrupted
-    from shoal.publishing.manifest import check_manifest
+    from shoal.publishing.manifest import check_manifest, differences_of
     from shoal.relating import read_star, verify_star
 
     clock = time.perf_counter()
     finish_interrupted(release)
     own = release / "steward" / "policy.toml"
-    policy, _ = chosen_policy({**flags, "files": ()}, default_file=own if own.is_file() else None)
+    default = own if own.is_file() else None
+    book, changed, notes = None, check_manifest(release) if own.parent.is_dir() else [], []
+    if default is None and flags.get("policy_file") is None and not flags.get("quasi"):
+        book = read_codebook(release) or {}
+        changed, notes = [*changed, *differences_of(release, book, named="codebook")], [FROM_CODEBOOK]
+    policy, _ = chosen_policy({**flags, "files": ()}, default_file=default, codebook=book)
     if not policy.models:
         raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
     star, frames = read_star(release, csv_options_of_release(policy, flags))
     if policy.tables and star != star_of(policy):
         raise InputError("The codebook tells of other tables, keys or links than the policy.")
     found = verify_star(frames, star, policy.schema_of_release(), policy.models)
-    problems = [*(check_manifest(release) if own.parent.is_dir() else []), *found.problems]
-    holds = found.holds and not problems
-    answer: dict[str, Any] = {**found.to_dict(), "problems": problems, "ane": None}
-    answer["verdict"] = {**answer["verdict"], "holds": holds}
-    answer["seconds"] = time.perf_counter() - clock
+    answer = answer_of(found, changed, notes, seconds=time.perf_counter() - clock)
     if as_json:
         output.say_json(answer)
     else:
-        screen = output.console()
-        screen.print(output.measures_table({"published": answer}, title=f"{release}: its tables, joined again"))
-        output.show_verdict(screen, answer["verdict"])
-        for problem in problems:
-            screen.print(f"Problem: {problem}", markup=False, style="red")
-    if not holds:
+        show(answer, f"{release}: its tables, joined again")
+    if not answer["verdict"]["holds"]:
         ctx.exit(NOT_MET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from shoal.mining.rules import Rules
     from shoal.policy import Policy
+    from shoal.publishing.release import Assessment
     from shoal.table.schema import Schema
 
 NOT_MET = 3
@@ -24,11 +26,14 @@ RELEASE_FILES = tuple(f"release.{name}" for name in options.FORMATS)
 EPILOG = """\b
 Examples:
   shoal verify out
+  shoal verify received
   shoal verify out/release.csv --policy visits.policy.toml
   shoal verify received.csv --person patient --quasi age,gender,zip --sensitive disease --g-balance 0.8
 
-Exit codes: 0 every model is met and no file was changed; 3 not.
+Exit codes: 0 every model was recounted and is met, and no file was changed; 3 not.
 """
+
+FROM_CODEBOOK = "The promises and the role of each column are those that codebook.json names: the publisher's word."
 
 
 @click.command(cls=options.CommandWithParts, epilog=EPILOG, short_help="Recount a release: are its promises kept?")
@@ -47,13 +52,16 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     """Recount a release from its published files and say, model by model, whether it is met.
 
     RELEASE is a folder that protect has written, or a published file (of an anatomized release the table release.*,
-    with the others beside it). A folder brings its own policy
-    (steward/policy.toml) unless you name another, and its files are compared with its manifest.
+    with the others beside it). A folder brings its own policy (steward/policy.toml) unless you name another, and its
+    files are compared with its manifest. Of what was handed out without steward/ the codebook (codebook.json) tells
+    the columns, the mask and the models, unless you name columns or a policy; a model that these files do not show
+    cannot be recounted, and does not count as met.
     """
     from shoal import pipeline
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said
     from shoal.mining.facing import bound_to
+    from shoal.publishing.codebook import check_files
     from shoal.publishing.read import read_published, read_rules
     from shoal.relating.verify import is_star
     from shoal.streaming import verify_file
@@ -66,7 +74,12 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
         verify_tables(ctx, Path(release), flags, as_json=as_json)
         return
     file, default_policy, problems = look_up(Path(release))
-    policy, folder = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy)
+    book = codebook_for(file, flags, default_policy)
+    policy, folder = chosen_policy({**flags, "files": (str(file),)}, default_file=default_policy, codebook=book)
+    notes: list[str] = []
+    if book is not None:
+        changed, untold = check_files(file, book)
+        problems, notes = [*problems, *changed], [FROM_CODEBOOK, *untold]
     if not policy.models:
         raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
     csv = csv_options_of_release(policy, flags)
@@ -76,23 +89,54 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
         with output.warnings_as_notes():
             verification = pipeline.verify(
                 published.frame, schema_for(policy, folder, published.frame, rules), bound_to(policy.models, rules),
-                mask=mask_said(policy, flags, default_policy, published), tables=published.tables,
-                linked=published.linked, excluded=published.excluded,
+                mask=mask_said(policy, flags, published, is_told=default_policy is not None or book is not None),
+                tables=published.tables, linked=published.linked, excluded=published.excluded,
             )  # fmt: skip
     else:
         verification = verify_file(file, policy.schema_of_release(), policy.models, mask=policy.mask, csv=csv)
-    problems = [*problems, *verification.problems]
-    holds = verification.holds and not problems
-    answer: dict[str, Any] = verification.to_dict()
-    answer["verdict"] = {**answer["verdict"], "holds": holds}
-    answer["problems"] = problems
-    answer["seconds"] = time.perf_counter() - clock
+    answer = answer_of(verification, problems, notes, seconds=time.perf_counter() - clock)
     if as_json:
         output.say_json(answer)
     else:
-        _show(answer, file)
-    if not holds:
+        show(answer, f"{file} as it is published")
+    if not answer["verdict"]["holds"]:
         ctx.exit(NOT_MET)
+
+
+def codebook_for(file: Path, flags: Mapping[str, Any], policy: Path | None) -> dict[str, Any] | None:
+    """The codebook beside a published file, where neither a policy nor columns are named otherwise."""
+    from shoal.publishing.codebook import CODEBOOK, read_codebook
+
+    if policy is not None or flags.get("policy_file") is not None or flags.get("quasi"):
+        return None
+    book = read_codebook(file.parent)
+    if book is None:
+        raise InputError(
+            f"Nothing tells the columns of '{file.name}' and what it promises: no policy is named, and there is no "
+            f"{CODEBOOK} beside it. Put the codebook that came with the release there, or name columns and models by "
+            "flags (--person, --quasi, --sensitive, --g-balance, ...) or by --policy."
+        )
+    if "star" in book:
+        raise InputError(f"'{file.name}' is one of several related tables. Name the folder to verify them together.")
+    if any(entry.get("file") == file.name for entry in book.get("tables", ())):
+        raise InputError(f"'{file.name}' counts a sensitive attribute. Name the folder, or the table release.* in it.")
+    return book
+
+
+def answer_of(
+    verification: Assessment, problems: Sequence[str], notes: Sequence[str], *, seconds: float
+) -> dict[str, Any]:
+    """What verify answers: the recount, all problems, and which models could not be recounted."""
+    from shoal.models.verdict import NOT_SHOWN
+
+    found = [*problems, *verification.problems]
+    answer: dict[str, Any] = verification.to_dict()
+    told = [*notes, *answer["verdict"].get("notes", ())]
+    answer["verdict"] = {**answer["verdict"], "holds": verification.holds and not found}
+    if told:
+        answer["verdict"]["notes"] = told
+    unseen = [model.name for model in verification.verdict.models if model.checked_from.startswith(NOT_SHOWN)]
+    return {**answer, "not_recounted": unseen, "problems": found, "seconds": seconds}
 
 
 def schema_for(policy: Policy, folder: Path, frame: pl.DataFrame, rules: Rules | None) -> Schema:
@@ -115,7 +159,7 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     from shoal.relating.verify import is_star
 
     refuse_pipe(release)
-    if release.is_file():
+    if release.is_file() or any(release.glob("part-*")):
         return release, None, []
     finish_interrupted(release)
     if not release.is_dir():
@@ -134,14 +178,24 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     return found[0], policy if policy.is_file() else None, check_manifest(release)
 
 
-def _show(answer: dict[str, Any], file: Path) -> None:
+def show(answer: dict[str, Any], title: str) -> None:
+    """What verify answers, for people."""
     from shoal.cli import output
 
     screen = output.console()
-    screen.print(output.measures_table({"published": answer}, title=f"{file} as it is published"))
+    screen.print(output.measures_table({"published": answer}, title=title))
     output.show_verdict(screen, answer["verdict"])
     for problem in answer["problems"]:
         screen.print(f"Problem: {problem}", markup=False, style="red")
-    holds = answer["verdict"]["holds"]
-    screen.print("The release keeps its promises." if holds else "The release does NOT keep its promises.",
-                 style="green" if holds else "bold red")  # fmt: skip
+    unseen = answer["not_recounted"]
+    unmet = [model["name"] for model in answer["verdict"]["models"] if not model["holds"]]
+    if answer["verdict"]["holds"]:
+        screen.print("The release keeps its promises.", style="green")
+    elif len(unmet) == len(unseen) and not answer["problems"]:
+        screen.print(
+            f"What can be recounted holds. NOT recounted, and so not known to be met: {', '.join(unseen)}. Only who "
+            "has steward/ can recount it.",
+            style="bold red",
+        )
+    else:
+        screen.print("The release does NOT keep its promises.", style="bold red")

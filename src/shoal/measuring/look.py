@@ -117,6 +117,12 @@ def look_at_release(
             problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
         needs = NEEDS.union(*(model.needs for model in models))
         counts = seen.counts(needs)
+        if not mask.shows_groups:  # without what the steward keeps nobody can tell
+            verdict = judge(
+                models, _knowing(counts, frozenset()), checked_from=PUBLISHED_TABLE, problems=problems,
+                notes=[GROUPS_HIDDEN],
+            )  # fmt: skip
+            return measure_risk(seen, counts), verdict
         kept, misfits = _with_excluded(frame, schema, excluded, seen, models)
         verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits], steward=kept)
         why_not = ["the published quasi-identifiers may not be the real ones"]

@@ -21,6 +21,8 @@ RUNS = rf"^{BEGINNING}"
 SAFE = rf"^'+{BEGINNING}"
 """Texts that begin with apostrophes and then like a formula: they get one more, so that none becomes another."""
 NUMBERS = r"^ *[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?( to [+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)? *$"
+CELLS = ("delimiter", "encoding", "safe_cells")
+"""What a codebook says of the cells of its files, by key."""
 FORMATS_OF_SPREADSHEETS = ("csv", "xlsx")
 HOW_SAFE = (
     "an apostrophe was put before texts that a spreadsheet would run, and before those that already had one there"
@@ -29,7 +31,8 @@ HOW_SAFE = (
 
 def how_cells_are_written(format: str, csv: CsvOptions | None, *, safe_cells: bool) -> dict[str, str]:
     """What a codebook says of the cells of its files: how CSV files part them, and of apostrophes."""
-    parted = {"delimiter": (csv.delimiter if csv else None) or ","} if format == "csv" else {}
+    csv = csv or CsvOptions()
+    parted = {"delimiter": csv.delimiter or ",", "encoding": csv.encoding} if format == "csv" else {}
     return {**parted, **({"safe_cells": HOW_SAFE} if safe_cells and format in FORMATS_OF_SPREADSHEETS else {})}
 
 

@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def build_manifest(
         "finished": _utc_text(finished, "finished"),
         "seed": str(seed),
         "inputs": [_describe_input(path) for path in inputs],
-        "files": [_describe_file(folder, path) for path in sorted(files_in(folder)) if path != MANIFEST_PATH],
+        "files": [describe_file(folder, path) for path in sorted(files_in(folder)) if path != MANIFEST_PATH],
         "policy_sha256": hashlib.sha256(policy_text.encode("utf-8")).hexdigest(),
     }
     if repeated := sorted(manifest.keys() & extra.keys()):
@@ -128,7 +128,7 @@ def list_anew(folder: Path, paths: Sequence[str]) -> None:
     if manifest is None:
         raise InputError(f"The folder has no {MANIFEST_PATH} that shoal could have written.")
     others = [entry for entry in _files_listed(manifest) if entry.get("path") not in paths]
-    listed = [*others, *(_describe_file(folder, path) for path in paths)]
+    listed = [*others, *(describe_file(folder, path) for path in paths)]
     manifest["files"] = sorted(listed, key=lambda entry: str(entry.get("path")))
     path.unlink()  # it may be linked elsewhere
     path.write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -172,22 +172,29 @@ def check_manifest(folder: Path) -> list[str]:
     if manifest is None:
         state = "cannot be read as one written by shoal" if MANIFEST_PATH in present else "is absent"
         return [f"The manifest {MANIFEST_PATH!r} {state}, so the files of the folder cannot be checked."]
-    entries = _files_listed(manifest)
-    differences = [sentence for entry in entries if (sentence := _difference(folder, present, entry))]
+    differences = differences_of(folder, manifest)
     not_listed = sorted(present.keys() - listed_paths(manifest) - {MANIFEST_PATH})
     return differences + [f"The file {path!r} is not listed in the manifest." for path in not_listed]
 
 
-def listed_paths(manifest: Mapping[str, object]) -> set[str]:
-    """The paths, relative to the folder, of the files that a manifest lists."""
-    return {path for entry in _files_listed(manifest) if isinstance(path := entry.get("path"), str)}
+def differences_of(folder: Path, listing: Mapping[str, object], *, named: str = "manifest") -> list[str]:
+    """A sentence for each file that is not as a listing of it (a manifest, a codebook) says under `files`."""
+    present = files_in(folder, only={path.split("/")[0] for path in listed_paths(listing)})
+    entries = _files_listed(listing)
+    return [sentence for entry in entries if (sentence := _difference(Path(folder), present, entry, named))]
 
 
-def files_in(folder: Path) -> dict[str, bool]:
+def listed_paths(listing: Mapping[str, object]) -> set[str]:
+    """The paths, relative to the folder, of the files that a manifest or a codebook lists."""
+    return {path for entry in _files_listed(listing) if isinstance(path := entry.get("path"), str)}
+
+
+def files_in(folder: Path, *, only: Collection[str] | None = None) -> dict[str, bool]:
     """Every file below a folder by its relative path, with whether it is a regular file that shoal could have written.
 
-    Links are not followed and count as not regular; so does a folder that cannot be listed, since nobody knows what
-    is in it. A folder that does not exist has no files.
+    With `only`, of what lies in the folder itself just what has these names. Links are not followed and count as not
+    regular; so does a folder that cannot be listed, since nobody knows what is in it. A folder that does not exist has
+    no files.
     """
     is_regular_of_path: dict[str, bool] = {}
     unlisted_folders = [""]
@@ -196,6 +203,8 @@ def files_in(folder: Path) -> dict[str, bool]:
         try:
             with os.scandir(Path(folder) / inside) as entries:
                 for entry in entries:
+                    if only is not None and not inside and entry.name not in only:
+                        continue
                     path = f"{inside}/{entry.name}" if inside else entry.name
                     if entry.is_dir(follow_symlinks=False):
                         unlisted_folders.append(path)
@@ -208,19 +217,19 @@ def files_in(folder: Path) -> dict[str, bool]:
     return is_regular_of_path
 
 
-def _files_listed(manifest: Mapping[str, object]) -> list[dict[str, object]]:
+def _files_listed(listing: Mapping[str, object]) -> list[dict[str, object]]:
     """The entries under `files`; one that is not even a JSON object counts as one without content."""
-    entries = manifest.get("files")
+    entries = listing.get("files")
     return [entry if isinstance(entry, dict) else {} for entry in entries] if isinstance(entries, list) else []
 
 
-def _difference(folder: Path, present: Mapping[str, bool], entry: Mapping[str, object]) -> str | None:
-    """How a file differs from its entry in the manifest, or None when it does not."""
+def _difference(folder: Path, present: Mapping[str, bool], entry: Mapping[str, object], named: str) -> str | None:
+    """How a file differs from its entry in a listing, or None when it does not."""
     path = entry.get("path")
     if not isinstance(path, str):
-        return "The manifest has an entry that names no file."
+        return f"The {named} has an entry that names no file."
     if path not in present:
-        return f"The file {path!r} is listed in the manifest but absent from the folder."
+        return f"The file {path!r} is listed in the {named} but absent from the folder."
     if not present[path]:
         return f"The file {path!r} is no longer a regular file."
     try:
@@ -228,13 +237,14 @@ def _difference(folder: Path, present: Mapping[str, bool], entry: Mapping[str, o
     except OSError as error:
         return f"The file {path!r} cannot be read: {error.strerror}."
     if n_bytes != entry.get("bytes"):
-        return f"The file {path!r} has changed: its size, {n_bytes:,} bytes, is not the one in the manifest."
+        return f"The file {path!r} has changed: its size, {n_bytes:,} bytes, is not the one in the {named}."
     if sha256 != entry.get("sha256"):
-        return f"The file {path!r} has changed: its SHA-256 is not the one in the manifest."
+        return f"The file {path!r} has changed: its SHA-256 is not the one in the {named}."
     return None
 
 
-def _describe_file(folder: Path, path: str) -> dict[str, object]:
+def describe_file(folder: Path, path: str) -> dict[str, object]:
+    """The entry of a file in a list: its path in the folder, its size and its hash."""
     n_bytes, sha256 = _bytes_and_sha256(Path(folder) / path)
     return {"path": path, "bytes": n_bytes, "sha256": sha256}
 

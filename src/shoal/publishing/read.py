@@ -13,9 +13,9 @@ from shoal.errors import InputError, ParameterError
 from shoal.mining.rules import Rules
 from shoal.models import OFFERED, Model, model_called
 from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, without_safe_cells
+from shoal.publishing.codebook import CODEBOOK, lists
 from shoal.reading import CsvOptions, Reading, read_files
 
-CODEBOOK = "codebook.json"
 LINKED = "steward/linked.parquet"
 EXCLUDED = "steward/excluded.parquet"
 RULES = "steward/rules.json"
@@ -47,12 +47,15 @@ def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
 def read_as_published(file: Path, *, csv: CsvOptions) -> Reading:
     """Read a published table, a file or a folder of parts, as its codebook says.
 
-    By its delimiter, and without apostrophes that were put there.
+    By its delimiter and encoding, and without apostrophes that were put there.
     """
     told = _cells_in_codebook(file.parent) if file.suffix.removeprefix(".") in FORMATS_OF_SPREADSHEETS else {}
     delimiter = told.get("delimiter")
     if csv.delimiter is None and isinstance(delimiter, str) and len(delimiter) == 1:
         csv = replace(csv, delimiter=delimiter)
+    encoding = told.get("encoding")
+    if isinstance(encoding, str) and lists(told, file):
+        csv = replace(csv, encoding=encoding)
     reading = read_files(_parts_of(file), csv=csv)
     return replace(reading, frame=without_safe_cells(reading.frame)) if told.get("safe_cells") else reading
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -91,11 +93,19 @@ def _write_csv(frame: pl.DataFrame, path: Path, csv: CsvOptions) -> None:
     if encoding in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"):
         frame.write_csv(path, separator=separator, include_bom=encoding == "utf-8-sig")
         return
-    text = frame.write_csv(separator=separator)
+    path.write_bytes(frame.write_csv(separator=separator).encode(csv.encoding))
+
+
+def csv_that_holds(frames: Iterable[pl.DataFrame], csv: CsvOptions | None) -> CsvOptions | None:
+    """How CSV files of some tables are written: in UTF-8 where the encoding asked for lacks some of their letters."""
+    if csv is None or codecs.lookup(csv.encoding).name in ("utf-8", "utf-8-sig"):
+        return csv
     try:
-        path.write_bytes(text.encode(csv.encoding))
+        for frame in frames:
+            frame.write_csv().encode(csv.encoding)
     except UnicodeEncodeError:
-        path.write_bytes(text.encode("utf-8"))
+        return replace(csv, encoding="utf-8")
+    return csv
 
 
 def as_files_show(frame: pl.DataFrame, format: str) -> pl.DataFrame:

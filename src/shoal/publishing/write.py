@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,30 +16,28 @@ import polars as pl
 
 from shoal.errors import ParameterError, ShoalWarning
 from shoal.masking.scheme import scheme_of
-from shoal.masking.times import how_times_are_shown
 from shoal.measuring.look import look_at_release
 from shoal.publishing.cells import how_cells_are_written
+from shoal.publishing.codebook import CODEBOOK, codebook_of, files_of_tables, with_files
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.labels import labels_that_leave, notes_on_labels
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.pages import policy_in, write_pages
 from shoal.publishing.read import refuse_unreadable
 from shoal.publishing.sql import write_database
-from shoal.publishing.tables import FORMATS, as_files_show, refuse_unmet_in_files, write_table
+from shoal.publishing.tables import (
+    FORMATS,
+    as_files_show,
+    csv_that_holds,
+    refuse_unmet_in_files,
+    write_table,
+)
 from shoal.reading import CsvOptions, Labels, Source
 from shoal.reading.read import FORMAT_OF_ENDING
 from shoal.reading.sql import parse_address, with_ending
-from shoal.table.apart import GROUP
 
 if TYPE_CHECKING:
     from shoal.publishing.release import Release
-
-HOW_MASKED = {
-    "range": "the range or set of values of a group; '*' where every category is covered",
-    "mean": "the mean of a group; of categories the most frequent one",
-    "perturb": "the mean of a group and noise; of categories the most frequent one of a group",
-    "suppress": "the value where a whole group has it, else '*'",
-}
 
 
 class Entry(Protocol):
@@ -115,6 +112,7 @@ def write_release(
         else policy_text_of(release, csv or CsvOptions(), safe_cells=safe_cells, column_labels=column_labels)
     )
     release, labels = _with_labels_that_leave(release, labels or Labels(), column_labels=column_labels)
+    csv = csv_that_holds([release.published.frame, *release.published.tables.values()], csv)
     remembering = nullcontext() if ledger is None else ledger.recording(release, folder, in_database=into is not None)
     with (
         remembering as entry,
@@ -126,7 +124,7 @@ def write_release(
         steward.mkdir(mode=0o700)
         write_table(release.published.frame, new / f"release.{format}", format, csv=csv, labels=labels,
                     safe_cells=safe_cells)  # fmt: skip
-        for name, file in names_of_tables(release, format).items():
+        for name, file in files_of_tables(release.published.tables, format).items():
             write_table(
                 release.published.tables[name], new / file, format, csv=csv, labels=labels, safe_cells=safe_cells
             )
@@ -136,7 +134,8 @@ def write_release(
             release.published.excluded.write_parquet(steward / "excluded.parquet")
         if release.rules is not None:
             write_json(steward / "rules.json", release.rules.to_dict())
-        write_json(new / "codebook.json", codebook(release, format, labels, csv=csv, safe_cells=safe_cells))
+        book = codebook(release, format, labels, csv=csv, safe_cells=safe_cells)
+        write_json(new / CODEBOOK, with_files(book, new))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         _write_groups(release, steward / "groups.parquet")
         if release.mask.has_scheme:
@@ -192,8 +191,8 @@ def _note_written(entry: Entry | None) -> None:
 
 def _tables_of(release: Release, name: str) -> dict[str, pl.DataFrame]:
     """The published tables by the name that they have in a database."""
-    plain = {column: file.removeprefix("release-") for column, file in names_of_tables(release, "").items()}
     tables = release.published.tables
+    plain = {column: file.removeprefix("release-") for column, file in files_of_tables(tables, "").items()}
     beside = {with_ending(name, f"_{plain[column].rstrip('.')}"): table for column, table in tables.items()}
     return {name: release.published.frame, **beside}
 
@@ -219,18 +218,6 @@ def _report(release: Release, format: str, policy_text: str) -> dict[str, Any]:
     return report_of(release, columns=codebook(release, format)["columns"], policy=policy_in(policy_text))
 
 
-def names_of_tables(release: Release, format: str) -> dict[str, str]:
-    """The file of each sensitive table of an anatomized release."""
-    names: dict[str, str] = {}
-    for number, column in enumerate(release.published.tables, start=1):
-        plain = re.sub(r"[^A-Za-z0-9_.]+", "-", column).strip("-.").lower() or str(number)
-        names[column] = f"release-{plain}.{format}"
-        while list(names.values()).count(names[column]) > 1:
-            plain += f"-{number}"
-            names[column] = f"release-{plain}.{format}"
-    return names
-
-
 def codebook(
     release: Release,
     format: str = "csv",
@@ -239,41 +226,19 @@ def codebook(
     csv: CsvOptions | None = None,
     safe_cells: bool = False,
 ) -> dict[str, Any]:
-    """What a reader of the released table must know of its columns; nothing of single persons."""
-    mask = release.mask.name
-    role_of = {GROUP: "group", **dict(release.schema.roles())}
-    exact = release.mask.shows_identities
-    columns = []
-    for name in release.published.frame.columns:
-        role = role_of[name]
-        entry: dict[str, Any] = {"name": name, "role": role}
-        if role == "quasi":
-            column = release.table.quasi[name]
-            entry["kind"] = getattr(column, "kind", "nominal")
-            entry["shown_as"] = "unchanged" if exact else HOW_MASKED.get(mask, HOW_MASKED["range"])
-            if mask == "range" and column.source is not None and column.source.hierarchy is not None:
-                entry["shown_as"] = "the lowest node of the column's hierarchy that covers a group"
-        elif role == "person":
-            entry["shown_as"] = "a random pseudonym, new for this release"
-        elif role == "time":
-            entry["shown_as"] = how_times_are_shown(release.schema)
-        elif role == "group":
-            entry["shown_as"] = "a random number that the rows of a group share"
-        elif role == "sensitive" and mask == "permute":
-            entry["shown_as"] = "permuted inside the group, apart from the other attributes"
-        else:
-            entry["shown_as"] = "unchanged"
-        columns.append({**entry, **_labels_of(name, labels or Labels())})
-    models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
-    book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
-    book["spelling"] = release.schema.spellings
-    book.update(how_cells_are_written(format, csv, safe_cells=safe_cells))
-    if release.published.tables:
-        book["tables"] = [
-            {"file": file, "attribute": name, "columns": release.published.tables[name].columns}
-            for name, file in names_of_tables(release, format).items()
-        ]
-    return book
+    """What a reader of the released table must know; nothing of single persons, and nothing of its files yet."""
+    book = codebook_of(
+        release.schema,
+        release.mask,
+        release.models,
+        release.verdict,
+        columns=release.published.frame.columns,
+        kinds={name: column.kind for name, column in release.table.quasi.items()},
+        format=format,
+        tables={name: table.columns for name, table in release.published.tables.items()},
+        more={name: _labels_of(name, labels or Labels()) for name in release.published.frame.columns},
+    )
+    return {**book, **how_cells_are_written(format, csv, safe_cells=safe_cells)}
 
 
 def _labels_of(published: str, labels: Labels) -> dict[str, Any]:

@@ -18,14 +18,13 @@ from shoal.measuring.risk import least_safe
 from shoal.models.contract import Model
 from shoal.models.verdict import ModelVerdict, TableVerdict, Verdict
 from shoal.pipeline import recounted, refuse_no_model
+from shoal.publishing.codebook import CODEBOOK
 from shoal.publishing.read import lies_in, read_as_published
 from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions
 from shoal.relating.star import Star, StarTable, check_tables, join_all
 from shoal.relating.views import View, asked_of, persons_alone_by_rows, views_of, with_labels
 from shoal.table.schema import Quasi, Schema
-
-CODEBOOK = "codebook.json"
 
 
 def verify_star(frames: Mapping[str, pl.DataFrame], star: Star, schema: Schema, models: Sequence[Model]) -> Assessment:

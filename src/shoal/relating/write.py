@@ -12,10 +12,11 @@ import polars as pl
 
 from shoal.errors import ParameterError
 from shoal.publishing.cells import how_cells_are_written
+from shoal.publishing.codebook import CODEBOOK, HOW_SHOWN, grammar_of, models_in, with_files
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.read import refuse_unreadable
-from shoal.publishing.tables import FORMATS, as_files_show, refuse_unmet_in_files, write_table
+from shoal.publishing.tables import FORMATS, as_files_show, csv_that_holds, refuse_unmet_in_files, write_table
 from shoal.publishing.write import codebook, finite, write_json
 from shoal.reading import CsvOptions
 from shoal.relating.protect import StarRelease
@@ -47,14 +48,14 @@ def write_star(
     shown = {name: as_files_show(frame, format) for name, frame in release.tables.items()}
     if any(shown[name] is not frame for name, frame in release.tables.items()):
         refuse_unmet_in_files(verify_star(shown, release.star, release.schema, release.release.models).verdict, format)
+    csv = csv_that_holds(release.tables.values(), csv)
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
         for name, frame in release.tables.items():
             write_table(frame, new / files[name], format, csv=csv, safe_cells=safe_cells)
-        write_json(
-            new / "codebook.json", _codebook(release, files, how_cells_are_written(format, csv, safe_cells=safe_cells))
-        )
+        book = _codebook(release, files, how_cells_are_written(format, csv, safe_cells=safe_cells))
+        write_json(new / CODEBOOK, with_files(book, new))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = _groups(release)
         groups.write_parquet(steward / "groups.parquet")
@@ -75,21 +76,23 @@ def _codebook(release: StarRelease, files: dict[str, str], cells: dict[str, str]
     book = codebook(release.release)
     entry_of = {entry["name"]: entry for entry in book["columns"]}
     names = release.star.joined_names(release.tables, release.schema)
-    star = {}
+    star: dict[str, dict[str, Any]] = {}
     for name, table in release.star.tables.items():
         columns: list[dict[str, Any]] = []
         for column in release.tables[name].columns:
             if column in table.key_columns:
-                columns.append({"name": column, "role": "key", "shown_as": "a random pseudonym, new for this release"})
-            else:
-                columns.append({**entry_of[names[name][column]], "name": column})
+                columns.append({"name": column, "role": "key", "form": "key", "shown_as": HOW_SHOWN["key"]})
+                continue
+            called = names[name][column]
+            joined_as = {"joined_as": called} if called != column else {}
+            columns.append({**entry_of[called], "name": column, **joined_as})
         links = {"links": dict(table.links)} if table.links else {}
         key = {"key": table.key} if table.key is not None else {}
         star[name] = {"file": files[name], **key, **links, "columns": columns}
-    models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
-    return {
-        "made_by": "shoal", "mask": book["mask"], "models": models, "spelling": book["spelling"], **cells, "star": star,
-    }  # fmt: skip
+    entries = [entry for table in star.values() for entry in table["columns"]]
+    models = models_in(release.release.models, release.verdict)
+    told = {key: value for key, value in book.items() if key not in ("columns", "delimiter")}
+    return {**told, "models": models, "grammar": grammar_of(entries), **cells, "star": star}
 
 
 def _groups(release: StarRelease) -> pl.DataFrame:

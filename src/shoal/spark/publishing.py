@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OutputError, ParameterError, PrivacyNotMetError
-from shoal.masking.times import how_times_are_shown
 from shoal.pipeline import why_not
 from shoal.policy import Policy
+from shoal.publishing.cells import how_cells_are_written
+from shoal.publishing.codebook import CODEBOOK, codebook_of, files_of_tables, with_files
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.read import refuse_unreadable
-from shoal.publishing.write import HOW_MASKED, write_json
+from shoal.publishing.write import write_json
 from shoal.spark import errors
 from shoal.spark.measuring import Apart, recount
 from shoal.spark.release import SparkRelease
-from shoal.table.apart import GROUP
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,14 +48,14 @@ def write_release(
         steward = new / "steward"
         steward.mkdir(mode=0o700)
         data = _written(release.data, new / f"release.{format}", format)
-        names = names_of_tables(release, format)
+        names = files_of_tables(release.tables, format)
         tables = {name: _written(release.tables[name], new / file, format) for name, file in names.items()}
         linked = None
         if release.linked is not None:
             linked = _written(release.linked, steward / "linked.parquet", "parquet")
         release = _verified(release, data, Apart(type(release.mask), tables, linked) if linked is not None else None)
         _written(release.groups, steward / "groups.parquet", "parquet")
-        write_json(new / "codebook.json", codebook(release, format))
+        write_json(new / CODEBOOK, with_files(codebook(release, format), new))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         write_json(steward / "report.json", release.to_dict())
         write_manifest(
@@ -107,51 +106,19 @@ def _verified(release: SparkRelease, data: DataFrame, apart: Apart | None) -> Sp
     return replace(release, risk=risk, verdict=verdict)
 
 
-def names_of_tables(release: SparkRelease, format: str) -> dict[str, str]:
-    """The folder of each sensitive table of an anatomized release."""
-    names: dict[str, str] = {}
-    for number, column in enumerate(release.tables, start=1):
-        plain = re.sub(r"[^A-Za-z0-9_.]+", "-", column).strip("-.").lower() or str(number)
-        names[column] = f"release-{plain}.{format}"
-        while list(names.values()).count(names[column]) > 1:
-            plain += f"-{number}"
-            names[column] = f"release-{plain}.{format}"
-    return names
-
-
 def codebook(release: SparkRelease, format: str) -> dict[str, Any]:
-    """What a reader of the released table must know of its columns; nothing of single persons."""
-    mask = release.mask.name
-    role_of = {GROUP: "group", **dict(release.schema.roles())}
-    sources = {column.name: column for column in release.schema.columns}
-    shown = {
-        "person": "a random pseudonym, new for this release",
-        "group": "a random number that the rows of a group share",
-        "time": how_times_are_shown(release.schema),
-        "sensitive": "permuted inside the group, apart from the other attributes" if mask == "permute" else "unchanged",
-    }
-    columns = []
-    for name in release.data.columns:
-        role = role_of[name]
-        entry: dict[str, Any] = {"name": name, "role": role, "shown_as": shown.get(role, "unchanged")}
-        if role == "quasi":
-            is_exact = release.mask.shows_identities
-            entry |= {
-                "kind": release.kinds[name],
-                "shown_as": "unchanged" if is_exact else HOW_MASKED.get(mask, HOW_MASKED["range"]),
-            }
-            if mask == "range" and sources[name].hierarchy is not None:
-                entry["shown_as"] = "the lowest node of the column's hierarchy that covers a group"
-        columns.append(entry)
-    models = [{"name": model.name, "asked": model.asked, "holds": model.holds} for model in release.verdict.models]
-    book: dict[str, Any] = {"made_by": "shoal", "mask": mask, "columns": columns, "models": models}
-    book["spelling"] = release.schema.spellings
-    if release.tables:
-        book["tables"] = [
-            {"file": file, "attribute": name, "columns": release.tables[name].columns}
-            for name, file in names_of_tables(release, format).items()
-        ]
-    return book
+    """What a reader of the released table must know; nothing of single persons, and nothing of its files yet."""
+    book = codebook_of(
+        release.schema,
+        release.mask,
+        release.models,
+        release.verdict,
+        columns=release.data.columns,
+        kinds=release.kinds,
+        format=format,
+        tables={name: table.columns for name, table in release.tables.items()},
+    )
+    return {**book, **how_cells_are_written(format, None, safe_cells=False)}
 
 
 def policy_of(release: SparkRelease) -> Policy:

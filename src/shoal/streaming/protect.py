@@ -35,6 +35,7 @@ from shoal.pipeline import (
 )
 from shoal.progress import Progress, silent
 from shoal.publishing.cells import note_on_counts
+from shoal.publishing.codebook import CODEBOOK, with_files
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.read import refuse_unreadable
@@ -176,7 +177,7 @@ def protect_file(
         )  # fmt: skip
         like = run.described(made)
         text = policy_text if policy_text is not None else policy_text_of(like, source.csv or CsvOptions())
-        write_json(new / "codebook.json", codebook(like, format, csv=source.csv))
+        write_json(new / CODEBOOK, with_files(codebook(like, format, csv=source.csv), new))
         (steward / "policy.toml").write_text(text, encoding="utf-8")
         if keep_person_map and made.persons is not None:
             made.persons.write_parquet(steward / "persons.parquet")

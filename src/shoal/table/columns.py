@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -76,6 +77,8 @@ class NumberColumn:
 @dataclass(frozen=True)
 class CategoryColumn:
     """A column of categories: a code a record, categories in order; a missing value has the last code."""
+
+    kind: ClassVar[str] = "nominal"
 
     name: str
     codes: Codes
