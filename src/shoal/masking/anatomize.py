@@ -17,7 +17,7 @@ from shoal.masking.grouped import GroupedRecords
 from shoal.masking.parting import Parting, linked_values, refuse_what_links
 from shoal.masking.publish import Published, spread, without_unused_categories
 from shoal.masking.ranges import Ranges
-from shoal.table.apart import COUNT, GROUP, PERSONS, RECORDS
+from shoal.table.apart import COUNT, GROUP, PERSONS, RECORDS, what_is_counted
 from shoal.table.columns import CategoryColumn
 from shoal.table.table import Table
 
@@ -60,7 +60,7 @@ class Anatomize(Parting):
         columns = self._quasi_columns(table, grouping, order, one_each)
         columns[GROUP] = pl.Series(number_of_group[group])
         records = GroupedRecords.of(table, grouping)
-        counted = self.counted(one_record_a_person=one_each)
+        counted = what_is_counted(one_record_a_person=one_each, shows_identities=self.shows_identities)
         tables = {
             name: _sensitive_table(column, records, table, number_of_group).select(GROUP, name, *counted)
             for name, column in table.sensitive.items()
@@ -73,12 +73,6 @@ class Anatomize(Parting):
             tables=tables,
             linked=linked_values(table, grouping, number_of_group),
         )
-
-    def counted(self, *, one_record_a_person: bool) -> tuple[str, ...]:
-        """What sensitive tables count."""
-        if one_record_a_person:
-            return (COUNT,)
-        return (PERSONS,) if self.shows_identities else (PERSONS, RECORDS)
 
     def _quasi_columns(
         self, table: Table, grouping: Grouping, order: NDArray[np.int32], one_each: bool

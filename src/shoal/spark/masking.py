@@ -28,7 +28,7 @@ from shoal.progress import silent
 from shoal.spark.coarse import is_countable
 from shoal.spark.grouping import OWN_CELL, as_arrow
 from shoal.spark.reading import Facts, frame_of
-from shoal.table.apart import COUNT, GROUP, MEMBER, PERSONS, RECORDS
+from shoal.table.apart import COUNT, GROUP, MEMBER, PERSONS, RECORDS, what_is_counted
 from shoal.table.table import Table
 
 if TYPE_CHECKING:
@@ -200,8 +200,10 @@ def published_columns(lines: DataFrame, work: Work) -> list[str]:
 
 def columns_of_table(work: Work, name: str) -> list[str]:
     """The columns of the sensitive table of an attribute."""
-    assert isinstance(work.mask, Anatomize)
-    return [GROUP, name, *work.mask.counted(one_record_a_person=work.facts.one_record_a_person)]
+    counted = what_is_counted(
+        one_record_a_person=work.facts.one_record_a_person, shows_identities=work.mask.shows_identities
+    )
+    return [GROUP, name, *counted]
 
 
 def losses(texts: Sequence[str]) -> list[PartOfLoss]:

@@ -246,6 +246,13 @@ def _check_tables(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[b
     return one_each, one_each or has_records
 
 
+def what_is_counted(*, one_record_a_person: bool, shows_identities: bool) -> tuple[str, ...]:
+    """The columns of sensitive tables that count; beside exact quasi-identifiers numbers of records would link."""
+    if one_record_a_person:
+        return (COUNT,)
+    return (PERSONS,) if shows_identities else (PERSONS, RECORDS)
+
+
 def names_of_counts(columns: Sequence[str]) -> tuple[str, str]:
     """The columns of a sensitive table that count persons and records; persons for both where it counts no records."""
     if COUNT in columns:
