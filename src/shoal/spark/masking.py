@@ -20,7 +20,6 @@ from shoal.errors import ShoalError
 from shoal.grouping.feasibility import refuse_impossible
 from shoal.grouping.grouping import Method
 from shoal.masking import secrecy
-from shoal.masking.anatomize import Anatomize
 from shoal.masking.publish import Mask, Published, publish
 from shoal.measuring.utility import PartOfLoss, loss_of_part
 from shoal.models.contract import Model
