@@ -30,6 +30,7 @@ from shoal.masking.publish import Mask, as_mask, publish
 from shoal.masking.secrecy import secret_order
 from shoal.masking.times import shared_in
 from shoal.measuring.aggregates import aggregate_error_of, checked_kinds, refuse_no_numbers
+from shoal.measuring.alone import HINTS, AloneLimit, look_for_alone
 from shoal.measuring.associations import Mining, association_error_of, refuse_no_rules
 from shoal.measuring.look import counts_facing, look_at_release, look_at_table
 from shoal.measuring.queries import query_error_of
@@ -58,9 +59,6 @@ from shoal.table.schema import Schema
 from shoal.table.shared_dates import notes_on_shared, refuse_shared
 from shoal.table.spelling import spelled
 from shoal.table.table import Table, refuse_missing_persons, refuse_unpublishable
-
-NEARLY_IDENTIFIES = 0.5
-"""A kept column is warned about where more than this share of persons has a value of it for themselves."""
 
 
 def assess(
@@ -101,6 +99,8 @@ def protect(
     associations: int = 0,
     attacks: int = 0,
     max_linkage: float | None = None,
+    max_alone: int | None = None,
+    allow_alone: bool = False,
     knowledge: Knowledge | None = None,
     line_of: LineOf | None = None,
     views: Callable[[Table], Related] | None = None,
@@ -133,6 +133,12 @@ def protect(
     max_linkage
         For the mask perturb: the largest share of persons whose masked numbers may be closest or second closest to
         their own original ones. Nothing is released where more are.
+    max_alone
+        The most persons who may be alone in their group by the kept columns together, by their number of records, by
+        any sensitive column or by the time as published (`release.risk.alone_by`). Nothing is released where more are.
+    allow_alone
+        Whether more than 5 % of the persons may be alone in their group by the kept columns together. Else nothing is
+        released then: whoever knows these columns of a person would find them.
     knowledge
         What an adversary is taken to know, for models that reckon with it and bring no rules of their own: how rules
         are mined, which are struck out, and what is known besides.
@@ -145,7 +151,8 @@ def protect(
     CannotSatisfyError
         Where the whole table breaks a model, so that no grouping can meet it.
     PrivacyNotMetError
-        Where the masked table breaks a model; nothing is returned then.
+        Where the masked table breaks a model, or more persons than may be are alone by what else leaves; nothing is
+        returned then.
 
     Notes
     -----
@@ -156,6 +163,7 @@ def protect(
     check_asked(schema, models)
     refuse_visible(chosen_mask, models)
     _refuse_max_linkage(max_linkage, chosen_mask)
+    limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
     kinds_asked = checked_kinds(query_kinds)
     if isinstance(associations, bool) or not isinstance(associations, int) or associations < 0:
         raise ParameterError("associations must be a whole number: how many quasi-identifiers a rule may combine.")
@@ -191,10 +199,10 @@ def protect(
     progress("verifying", 0.0)
     risk, verdict = look_at_release(
         published.frame, schema, models, mask=type(chosen_mask), tables=published.tables, linked=published.linked,
-        excluded=published.excluded,
+        excluded=published.excluded, limit=limit,
     )  # fmt: skip
     if not verdict.holds:
-        raise PrivacyNotMetError(why_not(verdict))
+        raise not_met(verdict)
     release = Release(
         table=table,
         published=published,
@@ -214,6 +222,7 @@ def protect(
         notes=(*_notes(table), *grouping.notes, *note_on_cells([published.frame, *published.tables.values()])),
         linkage=linkage,
         max_linkage=max_linkage,
+        alone_limit=limit,
         knowledge=knowledge,
     )
     if queries:
@@ -229,7 +238,8 @@ def _measured(table: Table) -> tuple[Risk, RiskSpread]:
     """The risk of a table as it is, and how it is spread."""
     seen = Observation.of_frame(table.frame, table.schema)
     counts = seen.counts(SPREAD_NEEDS)
-    return measure_risk(seen, counts), spread_of_risk(seen, counts)
+    alone = look_for_alone(seen, table.frame, table.schema, is_release=False)
+    return replace(measure_risk(seen, counts), alone_by=dict(alone.by)), spread_of_risk(seen, counts)
 
 
 def _answer(release: Release, n: int, kinds: Sequence[str]) -> Release:
@@ -474,6 +484,8 @@ def verify(
     tables: Mapping[str, Any] | None = None,
     linked: Any = None,
     excluded: Any = None,
+    max_alone: int | None = None,
+    allow_alone: bool = False,
 ) -> Assessment:
     """Recount a published table, from what it shows alone; the original is not needed.
 
@@ -494,10 +506,13 @@ def verify(
     excluded
         What the steward keeps of the values that are excluded for each person (steward/excluded.parquet), for models
         that reckon with an adversary's rules where quasi-identifiers are masked. Models bring the rules themselves.
+    max_alone, allow_alone
+        As in `protect`: a release in which more persons than may be are alone by what else leaves does not hold.
     """
     check_asked(schema, models)
     refuse_no_model(models, otherwise="there is nothing to verify")
-    return recounted(frame, schema, models, mask=mask, tables=tables, linked=linked, excluded=excluded)
+    limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
+    return recounted(frame, schema, models, mask=mask, tables=tables, linked=linked, excluded=excluded, limit=limit)
 
 
 def recounted(
@@ -509,6 +524,7 @@ def recounted(
     tables: Mapping[str, Any] | None = None,
     linked: Any = None,
     excluded: Any = None,
+    limit: AloneLimit,
 ) -> Assessment:
     """As `verify`, also for a part of what is published that no model is about: its risk and its problems."""
     started = time.perf_counter()
@@ -534,7 +550,7 @@ def recounted(
     kept = None if linked is None else to_polars(linked)[0]
     never = None if excluded is None else to_polars(excluded)[0]
     risk, verdict = look_at_release(
-        records, schema, models, mask=meant, tables=sensitive_tables, linked=kept, excluded=never
+        records, schema, models, mask=meant, tables=sensitive_tables, linked=kept, excluded=never, limit=limit
     )
     return Assessment(risk, verdict, time.perf_counter() - started)
 
@@ -579,6 +595,12 @@ def refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
             "exact quasi-identifiers, so identities are visible. Mask these too with quasi_as='range', or drop the "
             "model."
         )
+
+
+def not_met(verdict: Verdict, said: str | None = None) -> PrivacyNotMetError:
+    """The error of a release whose verdict does not hold; of who is alone by what else leaves it says what to do."""
+    hints = [hint for hint in HINTS if any(hint in problem for problem in verdict.problems)]
+    return PrivacyNotMetError(said or why_not(verdict), hint=" ".join(hints) or None)
 
 
 def why_not(verdict: Verdict) -> str:
@@ -652,16 +674,8 @@ def checked_seed(seed: object) -> int:
     return int(seed)
 
 
-def nearly_identifies(name: str, share: float) -> str:
-    """The note on a kept column of which a share of persons has a value for themselves."""
-    return (
-        f"The kept column '{name}' nearly identifies persons: {share:.0%} of them have a value of it that "
-        "nobody else has. Drop it, or name it as quasi-identifier."
-    )
-
-
 def _notes(table: Table) -> tuple[str, ...]:
-    """What the steward should know beside the numbers; kept columns that nearly identify persons are warned about."""
+    """What the steward should know beside the numbers."""
     notes = list(table.notes)
     if table.adversary is not None:
         n_stated = sum(rule.source == "stated" for rule in table.adversary.rules)
@@ -672,13 +686,4 @@ def _notes(table: Table) -> tuple[str, ...]:
     notes += notes_on_shared(table.schema, table.shared_dates)
     if table.suppressed_persons:
         notes.append(f"{table.suppressed_persons:,} persons were left out so that the others can be protected.")
-    for name in table.schema.kept:
-        pairs = pl.DataFrame({"person": table.person_of_record, "value": table.frame[name]}).unique()
-        persons_of_value = pairs.group_by("value").len().rename({"len": "persons"})
-        alone = pairs.join(persons_of_value.filter(pl.col("persons") == 1), on="value", how="semi", nulls_equal=True)
-        share = alone["person"].n_unique() / table.n_persons
-        if share > NEARLY_IDENTIFIES:
-            note = nearly_identifies(name, share)
-            warnings.warn(note, ShoalWarning, stacklevel=3)
-            notes.append(note)
     return tuple(notes)

@@ -60,7 +60,7 @@ def released(folder: Path, frame: pl.DataFrame, schema: shoal.Schema = SCHEMA, *
     """A release in a folder, with its person map."""
     format = options.pop("format", "parquet")
     keep = options.pop("keep_person_map", True)
-    release = shoal.protect(frame, schema, options.pop("models", MODELS), seed=5, **options)
+    release = shoal.protect(frame, schema, options.pop("models", MODELS), seed=5, allow_alone=True, **options)
     return release.write(folder, format=format, keep_person_map=keep, report=False)
 
 
@@ -163,7 +163,9 @@ def test_the_folder_is_a_release_that_verifies_and_can_grow_again(folder: Path, 
     grown = write_applied(applied, tmp_path / "grown")
     assert check_manifest(grown) == []
     stored = read_stored(grown)
-    answer = shoal.verify(stored.published.frame, stored.policy.schema_of_release(), stored.policy.models)
+    answer = shoal.verify(
+        stored.published.frame, stored.policy.schema_of_release(), stored.policy.models, allow_alone=True
+    )
     assert answer.holds
     assert answer.records == OLD.height + int(applied.is_new.sum())
     again = apply(stored, as_reading(LATER.head(30)), SCHEMA, max_suppressed=1000)
@@ -245,7 +247,7 @@ def visits_alike(n_persons: int) -> pl.DataFrame:
 def test_a_file_that_is_in_the_release_already_is_refused(tmp_path: Path) -> None:
     OLD.write_parquet(tmp_path / "old.parquet")
     LATER.write_parquet(tmp_path / "later.parquet")
-    release = shoal.protect(OLD, SCHEMA, MODELS, seed=5, mask="mean")
+    release = shoal.protect(OLD, SCHEMA, MODELS, seed=5, mask="mean", allow_alone=True)
     release.write(tmp_path / "first", inputs=[tmp_path / "old.parquet"], keep_person_map=True, report=False)
     later = read_files(tmp_path / "later.parquet")
     grown = apply(read_stored(tmp_path / "first"), later, SCHEMA, max_suppressed=1000)
@@ -358,7 +360,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         result = CliRunner().invoke(cli, list(arguments), prog_name="shoal")
         return result.exit_code, result.stdout, result.stderr
 
-    code, _, err = run("protect", "old.csv", *columns, "--g-balance", "0.6", "--keep-person-map", "-o", "first")
+    code, _, err = run("protect", "old.csv", *columns, "--g-balance", "0.6", "--allow-alone", "--keep-person-map", "-o",
+                       "first")  # fmt: skip
     assert code == 0, err
     code, _, err = run("apply", "first", "later.csv", "-o", "second")
     assert code == 3

@@ -244,15 +244,27 @@ def test_the_budget_is_passed_on(shoal: Shoal) -> None:
     assert "left out" in run.err or "suppressed" in run.err
 
 
-def test_a_kept_column_that_nearly_identifies_is_warned_about(shoal: Shoal) -> None:
+def test_a_kept_column_that_identifies_is_refused_unless_that_is_allowed(shoal: Shoal) -> None:
     frame = pl.read_csv("clinics.csv", infer_schema=False)
     frame.rename({"admission": "badge"}).write_csv("badges.csv")
     policy = Path("policy.toml").read_text()
     Path("badges.toml").write_text(policy.replace('dropped = ["admission"]', 'kept = ["badge"]'))
-    warned = shoal("protect", "badges.csv", "--policy", "badges.toml", "-o", "badges", "--json")
-    assert warned.err.count("Note:") == 1
-    assert "'badge'" in warned.err
-    assert warned.json["records"] == 19
+    asked = ["protect", "badges.csv", "--policy", "badges.toml", "-o", "badges"]
+    refused = shoal(*asked, "--json")
+    assert refused.code == 3
+    assert "8 of 8 persons (100.0%) are alone in their group by the kept column 'badge'" in refused.err
+    assert "allow it (allow_alone)" in refused.json["error"]["hint"]
+    assert not Path("badges").exists()
+    assert shoal(*asked, "--allow-alone", "--max-alone", "7").code == 3
+    assert shoal(*asked, "--allow-alone", "--json").json["alone_by"]["kept"] == 8
+    assert shoal("verify", "badges").code == 0  # by the policy's word
+    shown = shoal("verify", "badges", "--max-alone", "7")
+    assert shown.code == 3
+    assert "persons alone in their group by the kept columns together" in shown.out
+    assert "at most 7 may be (max_alone)" in " ".join(shown.out.split())
+    policy = Path("badges/steward/policy.toml").read_text()
+    Path("strict.toml").write_text(policy.replace("allow_alone = true", ""))
+    assert shoal("verify", "badges/release.csv", "--policy", "strict.toml").code == 3
 
 
 def test_the_command_answers_as_a_program(shoal: Shoal, tmp_path: Path) -> None:

@@ -228,3 +228,26 @@ def test_a_frame_that_does_not_fit_is_refused(spark: Any) -> None:
     with pytest.raises(shoal.SchemaError, match="holds 2 numbers and 1 other values") as refusal:
         protect(frame.with_columns(person=pl.Series([1, 2, 3])), schema, [shoal.KAnonymity(k=2)])
     assert "two" not in str(refusal.value)
+
+
+def test_who_is_alone_by_what_else_leaves_is_counted_and_refused_alike(spark: Any) -> None:
+    """Kept columns together, numbers of records, values and times; before, persons have records in several groups."""
+    frame = table(60).with_columns(seen=pl.date(2024, 1, 1) + pl.duration(days=pl.int_range(pl.len()) * 7 % 90))
+    schema = shoal.Schema(
+        person="person", quasi=["age", "region"], sensitive=["diagnosis"], kept=["level", "ward"], time="seen",
+        time_as="shift", dropped=["income", "born"],
+    )  # fmt: skip
+    models = [shoal.PersonKAnonymity(k=5)]
+    held = in_memory(frame, schema, models, allow_alone=True).release
+    made = on(spark)(frame, schema, models, allow_alone=True)
+    assert made.release.risk.alone_by == held.risk.alone_by
+    assert set(held.risk.alone_by) == {"kept", "count", "diagnosis", "time"}
+    assert made.release.verdict.notes == held.verdict.notes
+    assert made.release.before.alone_by == held.before.alone_by
+    assert shoal.verify(made.frame, schema, models, allow_alone=True).risk.alone_by == held.risk.alone_by
+    said = []
+    for engine in (in_memory, on(spark)):
+        with pytest.raises(shoal.PrivacyNotMetError, match="by the kept columns 'level', 'ward' together") as refusal:
+            engine(frame, schema, models)
+        said.append(str(refusal.value))
+    assert said[0] == said[1]

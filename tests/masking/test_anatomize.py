@@ -260,7 +260,7 @@ def test_identities_are_told_to_be_visible_and_models_of_them_refused() -> None:
     exact = shoal.protect(patients(), schema, models, mask="anatomize")
     assert any("identities are visible" in note for note in exact.verdict.notes)
     masked = shoal.protect(patients(), schema, models, mask="anatomize", quasi_as="range")
-    assert masked.verdict.notes == ()
+    assert not any("identities are visible" in note for note in masked.verdict.notes)
     with pytest.raises(ParameterError, match="record-risk cannot be promised"):
         shoal.protect(patients(), schema, [shoal.RecordRisk(rho=0.3)], mask="anatomize")
     several = patients(most_records=3)

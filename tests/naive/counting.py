@@ -39,6 +39,15 @@ def values_of_group(records: list[tuple[int, int, int]], group: int) -> list[tup
     ]
 
 
+def persons_with_own(records: list[tuple[object, object, object]]) -> set[object]:
+    """Of (group, person, value) records: the persons who have, in some group, a value that nobody else in it has."""
+    return {
+        person
+        for group, person, value in records
+        if all(other == person for g, other, v in records if (g, v) == (group, value))
+    }
+
+
 def pairs_of_group(records: list[tuple[int, int, int]], group: int) -> set[tuple[int, int]]:
     """The different (person, value) pairs of one group."""
     return {(person, value) for g, person, value in records if g == group}

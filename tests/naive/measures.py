@@ -145,3 +145,33 @@ def within_variance(records: Sequence[tuple], kinds: Sequence[str]) -> float:
             own = [value for value, record in zip(values, records, strict=True) if record[0] == group]
             inside += squares(own, kind)
     return inside / total if total else 0.0
+
+
+def alone_by(
+    records: list[dict[str, object]],
+    quasi: list[str],
+    *,
+    person: str | None = None,
+    sensitive: tuple[str, ...] = (),
+    kept: tuple[str, ...] = (),
+    time: str | None = None,
+) -> dict[str, int]:
+    """How many persons have, in a group of equal quasi-identifiers, a value of something for themselves."""
+    group_of = [tuple(record[name] for name in quasi) for record in records]
+    who = [at if person is None else record[person] for at, record in enumerate(records)]
+    own = list(zip(group_of, who, strict=True))
+    values: dict[str, list[object]] = {name: [record[name] for record in records] for name in sensitive}
+    if kept:
+        values["kept"] = [tuple(record[name] for name in kept) for record in records]
+    if person is not None:
+        values["count"] = [own.count(each) for each in own]
+    if time is not None:
+        values["time"] = [record[time] for record in records]
+    found = {}
+    for key, of_record in values.items():
+        cells = list(zip(group_of, of_record, strict=True))
+        found[key] = len(
+            {p for p, cell in zip(who, cells, strict=True)
+             if all(q == p for q, other in zip(who, cells, strict=True) if other == cell)}
+        )  # fmt: skip
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -197,39 +196,27 @@ class TestChoices:
 
 
 class TestKeptColumns:
-    def kept(self, values: Any, **changes: Any) -> tuple[list[str], Any]:
+    def kept(self, values: Any) -> Any:
         frame = pl.DataFrame({"p": [i // 2 for i in range(40)], "age": [i % 7 for i in range(40)]})
-        schema = Schema(person="p", quasi=["age"], kept=["k"], **changes)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            release = shoal.protect(frame.with_columns(k=pl.Series(values)), schema, [shoal.GBalance(g=0.5)])
-        return [str(warning.message) for warning in caught if warning.category is shoal.ShoalWarning], release
+        schema = Schema(person="p", quasi=["age"], kept=["k"])
+        frame = frame.with_columns(k=pl.Series(values))
+        return shoal.protect(frame, schema, [shoal.GBalance(g=0.5)], allow_alone=True)
 
-    def test_one_that_nearly_identifies_persons_is_warned_about(self) -> None:
-        said, release = self.kept([f"mail-{i // 2}" for i in range(40)])
-        assert len(said) == 1
-        assert "'k' nearly identifies persons: 100% of them" in said[0]
-        assert "mail" not in said[0]
-        assert said[0] in release.notes
+    def test_one_that_identifies_persons_is_published_only_where_that_is_allowed(self) -> None:
+        release = self.kept([f"mail-{i // 2}" for i in range(40)])
+        assert release.risk.alone_by["kept"] == 20
         assert sorted(release.data["k"]) == sorted(f"mail-{i // 2}" for i in range(40))
+        with pytest.raises(shoal.PrivacyNotMetError, match=r"20 of 20 persons \(100.0%\)") as refusal:
+            shoal.protect(release.data, Schema(person="p", quasi=[Nominal("age")], kept=["k"]), release.models)
+        assert "mail" not in str(refusal.value)
 
-    def test_one_that_does_not_is_not(self) -> None:
-        assert self.kept(["north", "south"] * 20)[0] == []
-        assert self.kept([None] * 40)[0] == []
-
-    def test_what_many_persons_miss_identifies_nobody(self) -> None:
-        assert self.kept([f"mail-{i}" if i < 10 else None for i in range(40)])[0] == []
+    def test_nobody_is_alone_by_what_many_have_or_miss(self) -> None:
+        assert self.kept([None] * 40).risk.alone_by["kept"] == 0
 
     def test_a_missing_value_that_one_person_has_identifies_them(self) -> None:
         frame = pl.DataFrame({"p": range(5), "age": [1] * 5, "k": ["x", "y", None, "z", "z"]})
-        with pytest.warns(shoal.ShoalWarning, match="60% of them"):
+        with pytest.raises(shoal.PrivacyNotMetError, match=r"3 of 5 persons \(60.0%\)"):
             shoal.protect(frame, Schema(person="p", quasi=["age"], kept=["k"]), [shoal.GBalance(g=0.5)])
-
-    def test_the_warning_points_at_the_caller(self) -> None:
-        frame = pl.DataFrame({"p": range(6), "age": [1] * 6, "k": range(6)})
-        with pytest.warns(shoal.ShoalWarning) as caught:
-            shoal.protect(frame, Schema(person="p", quasi=["age"], kept=["k"]), [shoal.GBalance(g=0.5)])
-        assert [warning.filename for warning in caught if warning.category is shoal.ShoalWarning] == [__file__]
 
 
 class TestBudget:

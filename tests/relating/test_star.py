@@ -103,7 +103,7 @@ def joined_again(tables: dict[str, pl.DataFrame]) -> list[tuple[Any, str, str | 
 
 def test_a_chain_keeps_its_shape_and_its_keys() -> None:
     frames = chain()
-    release = protect_star(frames, CHAIN, SCHEMA, MODELS, seed=1)
+    release = protect_star(frames, CHAIN, SCHEMA, MODELS, seed=1, allow_alone=True)
     tables = dict(release.tables)
     assert {name: frame.height for name, frame in tables.items()} == {n: frame.height for n, frame in frames.items()}
     assert tables["person"].columns == ["person_id", "age", "sex"]
@@ -126,7 +126,7 @@ def test_a_chain_keeps_its_shape_and_its_keys() -> None:
 
 
 def test_models_hold_after_joining_by_hand() -> None:
-    release = protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1)
+    release = protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1, allow_alone=True)
     groups = defaultdict(list)
     for shown, person, icd in joined_again(dict(release.tables)):
         groups[shown].append((person, icd))
@@ -209,7 +209,8 @@ def test_persons_who_are_left_out_are_left_out_everywhere() -> None:
     heavy = pl.DataFrame({"encounter_id": [5000] * 900, "person_id": [frames["encounter"]["person_id"][0]] * 900,
                           "icd": ["a"] * 900, "note": ["n"] * 900})  # fmt: skip
     frames["condition"] = pl.concat([frames["condition"], heavy])
-    release = protect_star(frames, CHAIN, SCHEMA, [shoal.GBalance(g=0.9), shoal.RecordRisk(rho=0.2)], max_suppressed=5)
+    release = protect_star(frames, CHAIN, SCHEMA, [shoal.GBalance(g=0.9), shoal.RecordRisk(rho=0.2)], max_suppressed=5,
+                           allow_alone=True)  # fmt: skip
     gone = release.release.table.suppressed_persons
     assert gone >= 1
     assert release.tables["person"].height == frames["person"].height - gone
@@ -273,7 +274,7 @@ def test_rows_of_nobody_are_left_out_and_counted() -> None:
     frames = chain()
     stray = pl.DataFrame({"encounter_id": [9999], "person_id": ["nobody"], "ward": ["x"], "note": ["n"]})
     frames["encounter"] = pl.concat([frames["encounter"], stray])
-    release = protect_star(frames, CHAIN, SCHEMA, MODELS, seed=1)
+    release = protect_star(frames, CHAIN, SCHEMA, MODELS, seed=1, allow_alone=True)
     assert any("1 of " in note and "'encounter'" in note for note in release.notes)
     assert release.tables["encounter"].height == frames["encounter"].height - 1
 
@@ -301,6 +302,9 @@ dropped = ["name", "encounter.note", "condition.note"]
 [models]
 g-balance = 0.7
 h-affiliation = 0.8
+
+[budget]
+allow_alone = true
 
 [tables]
 person = { file = "person.csv", key = "person_id" }
@@ -366,11 +370,11 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_from_python(tmp_path: Path) -> None:
-    release = protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1, mask="mean")
+    release = protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1, allow_alone=True, mask="mean")
     policy = Policy.of(SCHEMA, MODELS)
     folder = write_star(release, tmp_path / "out", policy_text=policy.to_toml(), format="parquet")
     star, frames = read_star(folder)
-    assert verify_star(frames, star, SCHEMA, MODELS).holds
+    assert verify_star(frames, star, SCHEMA, MODELS, allow_alone=True).holds
     book = json.loads((folder / "codebook.json").read_text())
     assert book["star"]["condition"]["links"] == {"encounter_id": "encounter", "person_id": "person"}
     assert [column["role"] for column in book["star"]["person"]["columns"]] == ["key", "quasi", "quasi"]
@@ -430,11 +434,11 @@ class Careless:
 
 def test_groups_that_break_a_model_in_a_table_are_refused_with_table_and_counts() -> None:
     with pytest.raises(PrivacyNotMetError, match=r"condition: \d+ of the \d+ groups with rows break g-balance 0\.7"):
-        protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1, method=Careless())
+        protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1, allow_alone=True, method=Careless())
 
 
 def test_a_table_that_the_codebook_does_not_name_is_told(tmp_path: Path) -> None:
-    release = protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1)
+    release = protect_star(chain(), CHAIN, SCHEMA, MODELS, seed=1, allow_alone=True)
     folder = write_star(release, tmp_path / "out", policy_text=Policy.of(SCHEMA, MODELS).to_toml())
     book = json.loads((folder / "codebook.json").read_text())
     del book["star"]["condition"]

@@ -131,7 +131,7 @@ def release_of(kind: str) -> Release:
         case "no person column":
             schema = Schema(quasi=["age", "zip"], sensitive=["disease"], kept=["education"],
                             dropped=["patient", "gender", "treatment", "visit_date"])  # fmt: skip
-            return shoal.protect(frame, schema, [shoal.KAnonymity(k=3)], seed=5)
+            return shoal.protect(frame, schema, [shoal.KAnonymity(k=3)], seed=5, allow_alone=True)
         case "hierarchy":
             ages = shoal.Number("age", shoal.Hierarchy.of_intervals(low=0, width=5, high=120))
             schema = Schema(person="patient", quasi=[ages, Nominal("gender")], sensitive=["disease"],

@@ -17,7 +17,7 @@ from shoal.masking import secrecy
 from shoal.masking.publish import without_unused_categories
 from shoal.masking.times import masked_times
 from shoal.models.verdict import Verdict
-from shoal.pipeline import verify, why_not
+from shoal.pipeline import not_met, verify, why_not
 from shoal.publishing.cells import note_on_cells
 from shoal.publishing.manifest import sha256_of_file
 from shoal.publishing.release import Assessment
@@ -105,7 +105,8 @@ def apply(
     CannotSatisfyError
         More persons than may be left out are covered by no group.
     PrivacyNotMetError
-        The union breaks a model, or with `check_new` the new records alone do.
+        The union breaks a model, or more persons than the release's policy allows are alone in their group by what else
+        leaves; or with `check_new` the new records alone break a model.
     """
     _refuse_unknown_persons(stored, schema, all_new)
     _refuse_again(stored, new)
@@ -125,16 +126,16 @@ def apply(
     keep = ~is_left_out[table.person_of_record]
     frame = union.filter(pl.Series(np.concatenate([np.ones(n_old, np.bool_), keep])))
     judged = stored.policy.schema_of_release()
-    together = verify(frame, judged, stored.policy.models)
+    together = verify(frame, judged, stored.policy.models, **stored.policy.budget.alone)
     if not together.holds:
-        raise PrivacyNotMetError(f"With the new records: {why_not(together.verdict)} {HOLD_BACK}")
+        raise not_met(together.verdict, f"With the new records: {why_not(together.verdict)} {HOLD_BACK}")
     is_known = (known >= 0)[table.person_of_record][keep]
     added = frame[n_old:]
-    alone = verify(added, judged, stored.policy.models)
+    alone = verify(added, judged, stored.policy.models, allow_alone=True)
     apart = {}
     if is_known.any() and not is_known.all():
         apart = {
-            part: verify(added.filter(pl.Series(chosen)), judged, stored.policy.models)
+            part: verify(added.filter(pl.Series(chosen)), judged, stored.policy.models, allow_alone=True)
             for part, chosen in (("newcomers", ~is_known), ("known", is_known))
         }
     if check_new:

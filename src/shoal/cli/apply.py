@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ nothing is written where all records together would break a model.
               "keep RELEASE.")  # fmt: skip
 @click.option("--max-suppressed", type=click.IntRange(min=0), default=0, metavar="N", help="Leave out at most N "
               "persons whom no group covers, or whose records would break a model.")  # fmt: skip
+@options.alone
 @options.source
 @options.common
 def apply(
@@ -66,6 +68,7 @@ def apply(
     refuse_taken(Path(output), overwrite)
     stored = read_stored(release)
     policy, folder = chosen_policy({**flags, "policy_file": None, "files": files}, default_file=own)
+    stored = replace(stored, policy=replace(stored.policy, budget=policy.budget))
     if policy.ledger is not None:
         say.say_notes(["Releases made by apply are not entered in the ledger that the policy names."])
     reading = read_table(files, policy, folder, flags)

@@ -26,6 +26,8 @@ METHOD_FLAGS = ("cut", "ties", "effort", "spread", "m", "variable", "gamma", "al
                 "moves", "nominal", "length", "order")  # fmt: skip
 MASK_FLAGS = ("code_extremes", "quasi_as", "noise", "round_to_domain", "max_linkage")
 
+BUDGET_FLAGS = ("max_suppressed", "max_records", "max_alone", "allow_alone")
+
 
 def chosen_policy(
     flags: Flags, *, default_file: Path | None = None, codebook: Mapping[str, Any] | None = None
@@ -88,7 +90,7 @@ def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     _lay_models(document, flags)
     _lay_named(document, "method", flags, METHOD_FLAGS)
     _lay_named(document, "mask", flags, MASK_FLAGS)
-    _lay_values(document, "budget", {key: flags.get(key) for key in ("max_suppressed", "max_records")})
+    _lay_values(document, "budget", {key: flags.get(key) for key in BUDGET_FLAGS})
     _lay_ledger(document, flags, folder)
     if flags.get("seed") is not None:
         document["seed"] = flags["seed"]

@@ -144,6 +144,13 @@ def models(command: Command) -> Command:
     return command
 
 
+alone = _together(
+    click.option("--max-alone", type=click.IntRange(min=0), metavar="N", help="At most N persons may be alone in their "
+                 "group by the kept columns, their number of records, a sensitive column or the time as published."),
+    click.option("--allow-alone", is_flag=True, default=None, help="Allow that more than 5 % of the persons are alone "
+                 "in their group by the columns of --keep."),
+)  # fmt: skip
+
 making = _together(
     click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, "
                  "local-recoding, mdav, spanning-tree, spanning-cells, longest-edge, buckets, anatomy, decomposition."),

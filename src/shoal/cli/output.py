@@ -38,6 +38,7 @@ MEASURES = {
     "h_affiliation": ("h-affiliation, highest of any group", "number"),
     "k": ("fewest records in a group", "count"),
     "person_k": ("fewest persons in a group", "count"),
+    "alone_by": ("persons alone in their group", "count"),
     "ane": ("average error of what is shown (ANE)", "number"),
 }
 
@@ -118,17 +119,21 @@ def measures_table(columns: Mapping[str, Mapping[str, Any]], *, title: str | Non
         for attribute in _attributes(key, columns.values()):
             values = [_of_attribute(measured.get(key), attribute) for measured in columns.values()]
             if any(value is not None for value in values):
-                label = f"{words}, {attribute}" if attribute is not None else words
+                label = words if attribute is None else f"{words}{_of_what(key, attribute)}"
                 table.add_row(label, *(shown(value, form) for value in values))
     return table
 
 
 def _attributes(key: str, measured: Iterable[Mapping[str, Any]]) -> list[str | None]:
-    """The sensitive attributes that a measure has a value for; [None] where it has one value."""
-    for each in measured:
-        if isinstance(each.get(key), Mapping):
-            return list(each[key])
-    return [None]
+    """The sensitive attributes, or what else a measure has values for; [None] where it has one value."""
+    parts = [each[key] for each in measured if isinstance(each.get(key), Mapping)]
+    return list(dict.fromkeys(name for part in parts for name in part)) if parts else [None]
+
+
+def _of_what(key: str, attribute: str) -> str:
+    from shoal.measuring.alone import by_what
+
+    return f" by {by_what(attribute)}" if key == "alone_by" else f", {attribute}"
 
 
 def _of_attribute(value: Any, attribute: str | None) -> Any:

@@ -79,6 +79,7 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @options.columns
 @options.models
 @options.making
+@options.alone
 @options.source
 @options.common
 def protect(
@@ -178,6 +179,7 @@ def protect(
             associations=associations,
             attacks=attacks,
             max_linkage=policy.max_linkage,
+            **policy.budget.alone,
             knowledge=policy.knowledge,
             line_of=reading.line_of_record,
             **policy.options,

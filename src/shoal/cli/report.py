@@ -79,6 +79,7 @@ def counted_again(folder: Path) -> dict[str, Any]:
             tables=published.tables,
             linked=published.linked,
             excluded=published.excluded,
+            **policy.budget.alone,
         )
     manifest: dict[str, Any] = read_manifest(folder) or {}
     codebook = json.loads((folder / "codebook.json").read_text(encoding="utf-8"))

@@ -74,6 +74,7 @@ def protect_on_spark(
             measure_input=not no_report,
             progress=progress,
             **({"cell_persons": flags["cell_persons"]} if flags.get("cell_persons") else {}),
+            **policy.budget.alone,
             **policy.options,
         )
         release.write(

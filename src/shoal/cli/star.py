@@ -84,6 +84,7 @@ def protect_tables(
             seed=policy.seed,
             max_suppressed=policy.budget.max_suppressed,
             max_records=policy.budget.max_records,
+            **policy.budget.alone,
             progress=progress,
             **policy.options,
         )
@@ -133,7 +134,7 @@ def verify_tables(ctx: click.Context, release: Path, flags: Mapping[str, Any], *
     star, frames = read_star(release, csv_options_of_release(policy, flags))
     if policy.tables and star != star_of(policy):
         raise InputError("The codebook tells of other tables, keys or links than the policy.")
-    found = verify_star(frames, star, policy.schema_of_release(), policy.models)
+    found = verify_star(frames, star, policy.schema_of_release(), policy.models, **policy.budget.alone)
     answer = answer_of(found, changed, notes, seconds=time.perf_counter() - clock)
     if as_json:
         output.say_json(answer)

@@ -98,7 +98,8 @@ def protect_in_portions(
             mask=policy.mask, seed=policy.seed, format=format, csv=csv_options(policy), overwrite=overwrite,
             report=report, keep_person_map=keep_person_map,
             policy_text=policy.moved(folder, Path(output) / "steward").to_toml(),
-            inputs=(path, *policy.files(folder)), started=started, progress=progress, **policy.options,
+            inputs=(path, *policy.files(folder)), started=started, progress=progress, **policy.budget.alone,
+            **policy.options,
         )  # fmt: skip
     say.say_notes(note for note in release.notes if note not in told)
     return release

@@ -50,6 +50,7 @@ as they are. Ctrl-C ends the search and keeps what was found.
 @options.columns
 @options.models
 @options.making
+@options.alone
 @options.source
 @options.common
 @click.pass_context
@@ -97,6 +98,7 @@ def tune(
             max_suppressed=policy.budget.max_suppressed,
             max_records=policy.budget.max_records,
             max_linkage=policy.max_linkage,
+            **policy.budget.alone,
             progress=progress,
             knowledge=policy.knowledge,
             line_of=reading.line_of_record,

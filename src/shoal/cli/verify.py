@@ -45,6 +45,7 @@ FROM_CODEBOOK = "The promises and the role of each column are those that codeboo
 @options.policy
 @options.columns
 @options.models
+@options.alone
 @options.source
 @options.common
 @click.pass_context
@@ -90,10 +91,12 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
             verification = pipeline.verify(
                 published.frame, schema_for(policy, folder, published.frame, rules), bound_to(policy.models, rules),
                 mask=mask_said(policy, flags, published, is_told=default_policy is not None or book is not None),
-                tables=published.tables, linked=published.linked, excluded=published.excluded,
+                tables=published.tables, linked=published.linked, excluded=published.excluded, **policy.budget.alone,
             )  # fmt: skip
     else:
-        verification = verify_file(file, policy.schema_of_release(), policy.models, mask=policy.mask, csv=csv)
+        verification = verify_file(
+            file, policy.schema_of_release(), policy.models, mask=policy.mask, csv=csv, **policy.budget.alone
+        )
     answer = answer_of(verification, problems, notes, seconds=time.perf_counter() - clock)
     if as_json:
         output.say_json(answer)

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.errors import SchemaError
 from shoal.masking import Mask
+from shoal.measuring.alone import WHOLE_TABLE, Alone, AloneLimit, look_for_alone, look_for_alone_apart
 from shoal.measuring.risk import NEEDS, Risk, measure_risk, risk_of_counts
 from shoal.mining.facing import items_of_nobody, rules_known
 from shoal.mining.rules import Rules
@@ -82,7 +83,12 @@ def look_at_table(
     """A table as it is: records with equal quasi-identifiers form a group."""
     seen = replace(Observation.of_frame(frame, schema), known=known)
     counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
-    return measure_risk(seen, counts), judge(models, counts, checked_from=TABLE)
+    alone = look_for_alone(seen, frame, schema, is_release=False)
+    return _with_alone(measure_risk(seen, counts), alone), judge(models, counts, checked_from=TABLE)
+
+
+def _with_alone(risk: Risk, alone: Alone) -> Risk:
+    return replace(risk, alone_by=dict(alone.by))
 
 
 def look_at_release(
@@ -94,15 +100,34 @@ def look_at_release(
     tables: Mapping[str, pl.DataFrame] | None = None,
     linked: pl.DataFrame | None = None,
     excluded: pl.DataFrame | None = None,
+    limit: AloneLimit | None = None,
 ) -> tuple[Risk, Verdict]:
     """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`, `excluded`).
 
-    What the table is taken to be is said by its mask, and by nothing in the table.
+    What the table is taken to be is said by its mask, and by nothing in the table. A release in which more persons than
+    `limit` says are alone in their group by what else leaves does not hold.
+    """
+    risk, verdict, alone = _look_at_release(
+        frame, schema, models, mask=mask, tables=tables or {}, linked=linked, excluded=excluded
+    )
+    return _with_alone(risk, alone), (limit or AloneLimit()).judged(verdict, alone, schema)
+
+
+def _look_at_release(
+    frame: pl.DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    mask: type[Mask],
+    tables: Mapping[str, pl.DataFrame],
+    linked: pl.DataFrame | None,
+    excluded: pl.DataFrame | None,
+) -> tuple[Risk, Verdict, Alone]:
+    """The risk, the verdict of the models, and who is alone by what else leaves.
 
     An adversary who knows rules knows the real quasi-identifiers too. So rules are applied to quasi-identifiers only
     where these are published as they are; elsewhere the steward's word is needed on what is excluded for whom.
     """
-    tables = tables or {}
     problems = problems_of_columns(frame.columns, schema, mask=mask)
     problems += _problems_of_times(frame, schema)
     problems += _tables_beside(tables, schema, mask)
@@ -128,7 +153,7 @@ def look_at_release(
         why_not = ["the published quasi-identifiers may not be the real ones"]
         if rules_known(models) is None:
             why_not = ["no rules are known"]
-        return measure_risk(seen, counts), _saying_why(verdict, models, why_not)
+        return measure_risk(seen, counts), _saying_why(verdict, models, why_not), look_for_alone(seen, frame, schema)
     counts, misfits = count_apart(frame, schema, tables, mask=mask)
     problems += misfits
     is_visible = not groups_are_alike(frame, schema)
@@ -158,7 +183,7 @@ def look_at_release(
         risk = replace(risk, records=int(kept.records.sum()), k=int(kept.records.min()))
     elif hides_records:
         verdict = replace(verdict, notes=(*verdict.notes, RECORDS_BOUNDED))
-    return risk, _saying_why(verdict, models, why_not)
+    return risk, _saying_why(verdict, models, why_not), look_for_alone_apart(counts, frame, schema)
 
 
 def told_by_records(counts: GroupCounts) -> dict[str, tuple[int, int]]:
@@ -348,7 +373,7 @@ def _saying_why(verdict: Verdict, models: Sequence[Model], why_not: Sequence[str
 
 def _look_at_perturbed(
     frame: pl.DataFrame, schema: Schema, models: Sequence[Model], linked: pl.DataFrame, problems: list[str]
-) -> tuple[Risk, Verdict]:
+) -> tuple[Risk, Verdict, Alone]:
     """A release whose groups cannot be seen: models are those of the grouping that the steward keeps."""
     absent = [name for name in (GROUP, MEMBER, *schema.sensitive) if name not in linked.columns]
     if absent:
@@ -364,7 +389,9 @@ def _look_at_perturbed(
     ]
     counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
     verdict = judge(models, counts, checked_from=STEWARD, problems=problems, notes=[GROUPS_HIDDEN])
-    return measure_risk(seen, counts), _saying_why(verdict, models, ())
+    everybody = replace(Observation.of_frame(frame, schema), group_of_record=np.zeros(len(frame), np.int32), n_groups=1)
+    alone = replace(look_for_alone(everybody, frame, schema), crowd=WHOLE_TABLE)
+    return measure_risk(seen, counts), _saying_why(verdict, models, ()), alone
 
 
 def _look_at_unlinked(
@@ -374,7 +401,7 @@ def _look_at_unlinked(
     linked: pl.DataFrame | None,
     excluded: pl.DataFrame | None,
     problems: list[str],
-) -> tuple[Risk, Verdict]:
+) -> tuple[Risk, Verdict, Alone]:
     """A release that does not show which records belong to one person: that is taken from what the steward keeps.
 
     Without it every group is taken as one person's, the least safe that can be, and models of persons do not hold.
@@ -403,7 +430,8 @@ def _look_at_unlinked(
         models, _knowing(counts, RECORDS_SHOWN), checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits],
         notes=[RECORDS_UNLINKED], steward=kept,
     )  # fmt: skip
-    return measure_risk(seen, counts), _saying_why(verdict, models, ())
+    alone = replace(look_for_alone(shown, frame, rows), counts_records=True)
+    return measure_risk(seen, counts), _saying_why(verdict, models, ()), alone
 
 
 def _misfits_of_rows(frame: pl.DataFrame, schema: Schema, linked: pl.DataFrame) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,10 @@ class Risk:
         Marketer: the mean over persons, the share of all that can be expected to be found.
     unique_persons
         How many persons are alone in some group: an adversary who knows their quasi-identifiers finds them for sure.
+    alone_by
+        How many persons are alone in their group by what else is shown: "kept" (all kept columns together), "count"
+        (their number of records), "time", and each sensitive column by its name; what there is not has no key
+        (`shoal.measuring.alone`).
     """
 
     records: int
@@ -57,6 +61,7 @@ class Risk:
     journalist_risk: float
     marketer_risk: float
     unique_persons: int
+    alone_by: dict[str, int] = field(default_factory=dict)
 
 
 def measure_risk(seen: Observation, counts: GroupCounts | None = None) -> Risk:
@@ -108,6 +113,7 @@ def least_safe(whole: Risk, parts: Sequence[Risk]) -> Risk:
         prosecutor_risk=max(risk.prosecutor_risk for risk in every),
         journalist_risk=max(risk.journalist_risk for risk in every),
         unique_persons=max(risk.unique_persons for risk in every),
+        alone_by={key: max(risk.alone_by.get(key, 0) for risk in every) for key in whole.alone_by},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -64,6 +64,9 @@ class TableVerdict:
     persons_per_group: tuple[int, float, int] | None
     """How many persons have rows in it, in each group that has some: fewest, median, most; None without rows."""
     models: tuple[ModelVerdict, ...]
+    alone_by: Mapping[str, int]
+    """How many persons are alone in their group by what its rows show, and those that they hang on, beside
+    quasi-identifiers."""
 
     def to_dict(self) -> dict[str, object]:
         """The entry of the JSON contract."""
@@ -71,7 +74,7 @@ class TableVerdict:
         per_group = None if spread is None else dict(zip(("fewest", "median", "most"), spread, strict=True))
         return {
             "name": self.name, "rows": self.rows, "persons": self.persons, "groups": self.groups,
-            "persons_per_group": per_group,
+            "persons_per_group": per_group, "alone_by": dict(self.alone_by),
             "models": [model.to_dict() for model in self.models],
         }  # fmt: skip
 

@@ -160,6 +160,15 @@ def _about_budget(budget: BudgetChoices) -> list[str]:
         told.append(f"At most {budget.max_suppressed:,} persons may be left out so that the models can be met.")
     if budget.max_records is not None:
         told.append(f"At most {budget.max_records:,} records of a person are published.")
+    if budget.max_alone is not None:
+        told.append(
+            f"Nothing is released where more than {budget.max_alone:,} persons are alone in their group by what leaves "
+            "beside the quasi-identifiers (max_alone)."
+        )
+    if budget.allow_alone:
+        told.append(
+            "More than 5 % of the persons may be alone in their group by the columns published unchanged (allow_alone)."
+        )
     return told
 
 

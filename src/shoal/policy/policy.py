@@ -9,7 +9,16 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    model_validator,
+)
 
 from shoal.errors import ParameterError, SchemaError, did_you_mean
 from shoal.mining.expectation import refuse_low_confidence
@@ -219,10 +228,20 @@ class ColumnChoices(Choices):
 
 
 class BudgetChoices(Choices):
-    """How many persons may be left out, and how many records a person may keep, so that the models can be met."""
+    """How many persons may be left out, and how many records a person may keep, so that the models can be met.
+
+    Also how many persons may be alone in their group by what leaves beside the quasi-identifiers.
+    """
 
     max_suppressed: Annotated[StrictInt, Field(ge=0)] = 0
     max_records: Annotated[StrictInt, Field(ge=1)] | None = None
+    max_alone: Annotated[StrictInt, Field(ge=0)] | None = None
+    allow_alone: StrictBool = False
+
+    @property
+    def alone(self) -> dict[str, Any]:
+        """Who may be alone by what else leaves, as `protect` and `verify` take it."""
+        return {"max_alone": self.max_alone, "allow_alone": self.allow_alone}
 
 
 def _as_rule(value: Any) -> Any:
@@ -321,7 +340,7 @@ class Policy:
     max_linkage
         For a mask that shows no groups: the largest share of persons who may be linked to their original numbers.
     budget
-        What may be left out.
+        What may be left out, and who may be alone by what else leaves.
     source
         How the files are read.
     seed
@@ -393,6 +412,8 @@ class Policy:
         max_linkage: float | None = None,
         max_suppressed: int = 0,
         max_records: int | None = None,
+        max_alone: int | None = None,
+        allow_alone: bool = False,
         seed: int | None = None,
         knowledge: Knowledge | None = None,
     ) -> Policy:
@@ -420,7 +441,9 @@ class Policy:
             mask=mask,
             mask_options=dict(mask_options or {}),
             max_linkage=max_linkage,
-            budget=BudgetChoices(max_suppressed=max_suppressed, max_records=max_records),
+            budget=BudgetChoices(
+                max_suppressed=max_suppressed, max_records=max_records, max_alone=max_alone, allow_alone=allow_alone
+            ),
             seed=seed,
             knowledge=knowledge,
         )

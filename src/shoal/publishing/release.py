@@ -16,6 +16,7 @@ from shoal.grouping.grouping import Method
 from shoal.masking.publish import Mask, Published
 from shoal.masking.ranges import lone_extremes
 from shoal.measuring.aggregates import AggregateError
+from shoal.measuring.alone import AloneLimit
 from shoal.measuring.associations import AssociationError
 from shoal.measuring.queries import QueryError
 from shoal.measuring.risk import Risk
@@ -102,6 +103,8 @@ class Release:
     """What becomes of the table's association rules in the release, where they were asked for."""
     max_linkage: float | None = None
     """The largest linkage that was asked for, of a release in which no groups are visible."""
+    alone_limit: AloneLimit = field(default_factory=AloneLimit)
+    """How many persons might be alone in their group by what else leaves."""
     linkage: Linkage | None = None
     """Of a perturbed release, how many persons can be linked to their original numbers."""
     spread_before: RiskSpread | None = field(default=None, repr=False)

@@ -178,7 +178,7 @@ def _refuse_unmet_in_files(release: Release, format: str) -> None:
         return
     _, verdict = look_at_release(
         frame, release.schema, release.models, mask=type(release.mask), tables=tables, linked=published.linked,
-        excluded=published.excluded,
+        excluded=published.excluded, limit=release.alone_limit,
     )  # fmt: skip
     refuse_unmet_in_files(verdict, format)
 
@@ -264,6 +264,8 @@ def policy_text_of(release: Release, csv: CsvOptions, *, safe_cells: bool = Fals
         max_linkage=release.max_linkage,
         max_suppressed=release.max_suppressed,
         max_records=release.max_records,
+        max_alone=release.alone_limit.max_alone,
+        allow_alone=release.alone_limit.allow_alone,
         seed=release.seed,
         knowledge=release.knowledge,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from shoal import pipeline
-from shoal.errors import ParameterError, PrivacyNotMetError, SchemaError
+from shoal.errors import ParameterError, SchemaError
 from shoal.masking import MASKS, Mean, Ranges, Suppress, secrecy
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND
@@ -117,9 +117,9 @@ def protect_star(
     views = related_rows(star, star.joined_names(tables, schema), schema, models)
     release = pipeline.protect(joined, inner, models, mask=mask, views=views, **options)
     published = _published(star, tables, release, schema)
-    assessment = verify_star(published, star, schema, models)
+    assessment = verify_star(published, star, schema, models, **vars(release.alone_limit))
     if not assessment.holds:
-        raise PrivacyNotMetError(why_not(assessment.verdict))
+        raise pipeline.not_met(assessment.verdict, why_not(assessment.verdict))
     left_out = {name: tables[name].height - frame.height for name, frame in published.items()}
     notes += [f"{n:,} rows of '{name}' were left out with their persons." for name, n in left_out.items() if n]
     release = replace(release, seconds=time.perf_counter() - started)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, SchemaError
+from shoal.measuring.alone import COUNT, AloneLimit
 from shoal.measuring.risk import least_safe
 from shoal.models.contract import Model
 from shoal.models.verdict import ModelVerdict, TableVerdict, Verdict
@@ -27,13 +28,22 @@ from shoal.relating.views import View, asked_of, persons_alone_by_rows, views_of
 from shoal.table.schema import Quasi, Schema
 
 
-def verify_star(frames: Mapping[str, pl.DataFrame], star: Star, schema: Schema, models: Sequence[Model]) -> Assessment:
+def verify_star(
+    frames: Mapping[str, pl.DataFrame],
+    star: Star,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    max_alone: int | None = None,
+    allow_alone: bool = False,
+) -> Assessment:
     """Recount published tables: each by its own rows and the persons who have some, and all of them joined again.
 
     The numbers are those of all tables joined, with the risk that a table has by itself where that is less safe; what
     each table shows stands in the verdict (`tables`). A model holds where it holds in every table and in all of them
     joined, and what it reached is the least safe of it. A group in which a table has rows of one person only is a
-    problem, whatever the models say.
+    problem, whatever the models say. So are more persons than `max_alone` and `allow_alone` say, as in `shoal.verify`,
+    who are alone in their group by what else leaves: in a table, in all joined, or by how many rows hang on which.
     """
     started = time.perf_counter()
     refuse_no_model(models, otherwise="there is nothing to verify")
@@ -45,19 +55,32 @@ def verify_star(frames: Mapping[str, pl.DataFrame], star: Star, schema: Schema, 
     plain = replace(schema, quasi=[Quasi(column.name) for column in schema.columns])
     names = star.joined_names(tables, plain)
     joined = with_labels(star, join_all(star, tables, plain), names, plain)
-    seen = [(view, *_seen(view, joined, names, plain, models)) for view in views_of(star, joined)]
+    limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
+    seen = [(view, *_seen(view, joined, names, plain, models, limit)) for view in views_of(star, joined)]
     _, whole, _ = seen[0]
     counted = {table.name: table for _, found, _ in seen for table in found.verdict.tables}
-    told = [problem for _, found, _ in seen for problem in found.problems]
+    n_alone = persons_alone_by_rows(star, tables, joined, plain)
+    by_rows = _note_on_rows(n_alone, whole.risk.persons)
+    problems += by_rows if limit.max_alone is not None and n_alone > limit.max_alone else []
     verdict = Verdict(
         tuple(_least_safe(model, seen) for model in models),
         whole.verdict.n_groups,
-        tuple(dict.fromkeys([*told, *problems])),
-        (*whole.verdict.notes, *_note_on_rows(persons_alone_by_rows(star, tables, joined, plain), whole.risk.persons)),
+        tuple(dict.fromkeys([*_said([(view, found.problems) for view, found, _ in seen]), *problems])),
+        (*_said([(view, found.verdict.notes) for view, found, _ in seen if view.is_whole or view.table]), *by_rows),
         tuple(counted.get(name, _without_rows(name)) for name in star.tables),
     )
     risk = least_safe(whole.risk, [found.risk for _, found, _ in seen[1:]])
+    risk = replace(risk, alone_by={**risk.alone_by, COUNT: max(n_alone, risk.alone_by[COUNT])})
     return Assessment(risk, verdict, time.perf_counter() - started)
+
+
+def _said(sentences_of_view: Sequence[tuple[View, Sequence[str]]]) -> Iterator[str]:
+    """What is said of all tables joined, and what else is said of single views, with their names."""
+    (_, of_whole), *others = sentences_of_view
+    yield from of_whole
+    for view, sentences in others:
+        new = [sentence for sentence in sentences if sentence not in of_whole]
+        yield from (sentence if view.name in sentence else f"In {view.name}: {sentence}" for sentence in new)
 
 
 Seen = tuple[View, Assessment, Sequence[Model]]
@@ -70,6 +93,7 @@ def _seen(
     names: Mapping[str, Mapping[str, str]],
     schema: Schema,
     models: Sequence[Model],
+    limit: AloneLimit,
 ) -> tuple[Assessment, Sequence[Model]]:
     """What is counted in a view, by what all tables show of a person."""
     columns = view.columns(names)
@@ -82,7 +106,7 @@ def _seen(
         time=schema.time if schema.time in columns else None,
     )
     asked = asked_of(view, columns, schema, models)
-    found = recounted(frame, narrowed, asked)
+    found = recounted(frame, narrowed, asked, limit=limit)
     if view.table is None:
         return found, asked
     own = frame.group_by(narrowed.quasi_names).agg(persons=pl.col(str(schema.person)).n_unique())
@@ -90,7 +114,7 @@ def _seen(
     table = TableVerdict(
         name=view.table, rows=frame.height, persons=found.risk.persons, groups=len(by_group),
         persons_per_group=(int(by_group.min()), float(np.median(by_group)), int(by_group.max())),
-        models=found.verdict.models,
+        models=found.verdict.models, alone_by=found.risk.alone_by,
     )  # fmt: skip
     n_alone = int((by_group == 1).sum())
     alone = (
@@ -114,7 +138,7 @@ def _note_on_rows(n_alone: int, n_persons: int) -> list[str]:
 
 def _without_rows(name: str) -> TableVerdict:
     """What a table shows that has no rows: nothing."""
-    return TableVerdict(name=name, rows=0, persons=0, groups=0, persons_per_group=None, models=())
+    return TableVerdict(name=name, rows=0, persons=0, groups=0, persons_per_group=None, models=(), alone_by={})
 
 
 def _least_safe(model: Model, seen: Sequence[Seen]) -> ModelVerdict:

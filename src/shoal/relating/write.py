@@ -47,7 +47,9 @@ def write_star(
         raise ParameterError("Two tables would get files of one name. Give them names of letters and digits.")
     shown = {name: as_files_show(frame, format) for name, frame in release.tables.items()}
     if any(shown[name] is not frame for name, frame in release.tables.items()):
-        refuse_unmet_in_files(verify_star(shown, release.star, release.schema, release.release.models).verdict, format)
+        inner = release.release
+        found = verify_star(shown, release.star, release.schema, inner.models, **vars(inner.alone_limit))
+        refuse_unmet_in_files(found.verdict, format)
     csv = csv_that_holds(release.tables.values(), csv)
     with replacing_folder(folder, overwrite=overwrite, inputs=inputs) as new:
         steward = new / "steward"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.measuring.alone import is_about_alone
 from shoal.reporting import words
 from shoal.reporting.markup import Content, el
 from shoal.reporting.numbers import count, plain, share
@@ -52,7 +53,7 @@ def render_summary(numbers: Numbers, manifest: Numbers, codebook: Numbers) -> st
         el("p", "A group is the persons whom the release shows alike. Each promise holds for every group; it was "
                 "counted before the release was written."),
         table(["Promise", "Threshold", "Verdict"], kept, numeric=(1,)),
-        [el("p", words.typeset(note)) for note in numbers["verdict"].get("notes", ())],
+        [el("p", words.typeset(note)) for note in numbers["verdict"].get("notes", ()) if not is_about_alone(note)],
         el("h2", "Measured"),
         table(["", "Value"], _measured(numbers), numeric=(1,)),
         [el("p", sentence) for sentence in _left_out(numbers)],

@@ -10,13 +10,24 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from shoal.masking import Mask
+from shoal.measuring.alone import (
+    COUNT,
+    KEPT,
+    TIME,
+    Alone,
+    AloneLimit,
+    key_of,
+    look_for_alone,
+    look_for_alone_apart,
+    together,
+)
 from shoal.measuring.look import (
     IDENTITIES_VISIBLE,
     RECORDS_BOUNDED,
@@ -46,7 +57,7 @@ if TYPE_CHECKING:
 RECORDS_A_BUCKET = 300_000
 """About how many records an executor counts at a time."""
 
-BUCKET, KIND = "_shoal_bucket", "_shoal_kind"
+BUCKET, KIND, OWN_RECORDS = "_shoal_bucket", "_shoal_kind", "_shoal_records"
 PUBLISHED, LINKED = "release", "linked"
 WORST_FIRST = (NOT_SHOWN, STEWARD, BOUND)
 """From what a model was checked, the weakest first."""
@@ -69,25 +80,29 @@ def recount(
     n_records: int,
     apart: Apart | None = None,
     is_release: bool = True,
+    limit: AloneLimit | None = None,
 ) -> tuple[Risk, Verdict]:
     """The risk and the verdict of a published table, or (`is_release` False) of a table as it is.
 
-    About `n_records` records are expected; the number decides on how many parts are counted, and on nothing else.
+    About `n_records` records are expected; the number decides on how many parts are counted, and on nothing else. A
+    release in which more persons than `limit` says are alone in their group by what else leaves does not hold.
     """
     mask = Mask if apart is None else apart.mask
     problems = problems_of_columns(published.columns, schema, mask=mask) if is_release else []
     n_buckets = max(1, math.ceil(n_records / RECORDS_A_BUCKET))
     if apart is None:
         whole = _whole(published, schema, models)
-        told = _told_by_buckets(published, schema, models, whole, n_buckets)
-        risk = _risk(told, schema)
+        told = _told_by_buckets(published, schema, models, whole, n_buckets, is_release=is_release)
+        risk, alone = _risk(told, schema), together([part.alone for part in told])
         if schema.person is not None:
             persons, several = _persons_and_groups(published, schema)
             if several and is_release:
                 problems.append(f"{several:,} of {persons:,} persons have records in more than one group.")
             if several:
-                risk = replace(risk, persons=persons, unique_persons=_alone(published, schema))
-        return risk, _together(models, told, PUBLISHED_TABLE if is_release else TABLE, problems, ())
+                unique, alone_by = _alone(published, schema)
+                risk = replace(risk, persons=persons, unique_persons=unique, alone_by=alone_by)
+        verdict = _together(models, told, PUBLISHED_TABLE if is_release else TABLE, problems, ())
+        return risk, (limit or AloneLimit()).judged(verdict, alone, schema) if is_release else verdict
     if schema.person in published.columns and _persons_twice(published, schema):
         problems.append(
             f"A permuted table has one record a person, but '{schema.person}' names persons more than once."
@@ -97,7 +112,8 @@ def recount(
     if IDENTITIES_VISIBLE in notes:
         problems += problems_of_spread(models, risk)
         problems += problems_of_records({name: table.columns for name, table in apart.tables.items()})
-    return risk, _together(models, told, PUBLISHED_TABLE, problems, notes)
+    verdict = _together(models, told, PUBLISHED_TABLE, problems, notes)
+    return risk, (limit or AloneLimit()).judged(verdict, together([part.alone for part in told]), schema)
 
 
 def _whole(published: DataFrame, schema: Schema, models: Sequence[Model]) -> dict[str, SensitiveFacts]:
@@ -116,12 +132,17 @@ def _persons_twice(published: DataFrame, schema: Schema) -> bool:
 
 
 def _shown(published: DataFrame, schema: Schema) -> list[Column]:
-    """What tells groups apart; of floats -0.0 is 0.0."""
+    """What tells groups apart."""
+    return _compared(published, schema.quasi_names)
+
+
+def _compared(published: DataFrame, names: Sequence[str]) -> list[Column]:
+    """Columns by which values are told apart; of floats -0.0 is 0.0."""
     from pyspark.sql import functions
     from pyspark.sql.types import DoubleType, FloatType
 
     columns = []
-    for name in schema.quasi_names:
+    for name in names:
         column = quoted(name)
         if isinstance(published.schema[name].dataType, DoubleType | FloatType):
             column = functions.when(~functions.isnan(column), column + functions.lit(0.0)).alias(name)
@@ -142,16 +163,30 @@ def _persons_and_groups(published: DataFrame, schema: Schema) -> tuple[int, int]
     return int(found[0]), int(found[1])
 
 
-def _alone(published: DataFrame, schema: Schema) -> int:
-    """How many different persons are alone in some group, where persons may be in several."""
+def _alone(published: DataFrame, schema: Schema) -> tuple[int, dict[str, int]]:
+    """How many different persons are alone in some group, and by what else, where persons may be in several."""
+    from functools import reduce
+
     from pyspark.sql import functions
 
     assert schema.person is not None
     person = quoted(schema.person)
-    groups = published.groupBy(*_shown(published, schema)).agg(
-        functions.min(person).alias("_first"), functions.max(person).alias("_last")
-    )
-    return groups.filter("_first = _last").select("_first").distinct().count()
+    groups = _shown(published, schema)
+    counted = published.groupBy(*groups, person).agg(functions.count("*").alias(OWN_RECORDS))
+    looks = {"": (published, []), COUNT: (counted, [OWN_RECORDS])}
+    looks |= {KEPT: (published, list(schema.kept))} if schema.kept else {}
+    looks |= {key_of(name): (published, [name]) for name in schema.sensitive}
+    looks |= {TIME: (published, [schema.time])} if schema.time is not None else {}
+    owners = [
+        frame.groupBy(*_shown(frame, schema), *_compared(frame, columns))
+        .agg(functions.min(person).alias("_first"), functions.max(person).alias("_last"))
+        .filter("_first = _last")
+        .select(functions.lit(key).alias("_key"), "_first")
+        for key, (frame, columns) in looks.items()
+    ]
+    alone = reduce(lambda first, second: first.unionAll(second), owners).distinct().groupBy("_key").count().collect()
+    found = {row["_key"]: int(row["count"]) for row in alone}
+    return found.get("", 0), {key: found.get(key, 0) for key in looks if key}
 
 
 @dataclass(frozen=True)
@@ -165,6 +200,7 @@ class _Told:
     problems: list[str]
     by_records: dict[str, tuple[int, int]]
     """What numbers of records tell, where attributes are published apart (`told_by_records`)."""
+    alone: Alone
 
 
 def _told_by_buckets(
@@ -173,11 +209,14 @@ def _told_by_buckets(
     models: Sequence[Model],
     whole: Mapping[str, SensitiveFacts],
     n_buckets: int,
+    *,
+    is_release: bool,
 ) -> list[_Told]:
     from pyspark.sql import functions
 
     bucket = functions.pmod(functions.xxhash64(*_shown(published, schema)), functions.lit(n_buckets)).alias(BUCKET)
-    used = [*schema.quasi_names, *schema.sensitive, *([schema.person] if schema.person is not None else [])]
+    others = [name for name in (schema.person, schema.time) if name is not None]
+    used = [*schema.quasi_names, *schema.sensitive, *schema.kept, *others]
     rows = published.select(bucket, *map(quoted, used))
     needs = NEEDS.union(*(model.needs for model in models))
     asked = tuple(models)
@@ -190,7 +229,8 @@ def _told_by_buckets(
             for name, counted in counts.values.items()
         }
         counts = replace(counts, values=values)
-        return _tell(counts, judge(asked, counts, checked_from=PUBLISHED_TABLE))
+        alone = look_for_alone(seen, frame, schema, is_release=is_release, by_column=True)
+        return _tell(counts, judge(asked, counts, checked_from=PUBLISHED_TABLE), alone)
 
     return _collected(rows, tell)
 
@@ -234,7 +274,7 @@ def _told_apart(
             kept = without_spread(kept) if kept is not None and is_visible else kept
             verdict = judge(asked, judged, checked_from=PUBLISHED_TABLE, problems=problems, steward=kept)
             counts = replace(counts, records=kept.records) if hides_records and kept is not None else counts
-        return _tell(counts, verdict)
+        return _tell(counts, verdict, look_for_alone_apart(counts, quasi, schema, by_column=True))
 
     told = _collected(rows, tell)
     names = [quoted(name) for name in schema.quasi_names]
@@ -287,7 +327,7 @@ def _padded(counts: Any, n: int) -> Any:
     return np.concatenate([counts, np.zeros(n - len(counts), np.int64)])
 
 
-def _tell(counts: GroupCounts, verdict: Verdict) -> _Told:
+def _tell(counts: GroupCounts, verdict: Verdict, alone: Alone) -> _Told:
     risk = risk_of_counts(counts)
     n = len(counts)
     return _Told(
@@ -304,6 +344,7 @@ def _tell(counts: GroupCounts, verdict: Verdict) -> _Told:
         ],
         problems=list(verdict.problems),
         by_records=told_by_records(counts),
+        alone=alone,
     )  # fmt: skip
 
 
@@ -315,13 +356,14 @@ def _collected(rows: DataFrame, tell: Callable[[pl.DataFrame], _Told]) -> list[_
 
         frame = frame_of(arrow).drop(BUCKET)
         try:
-            told = json.dumps(vars(tell(frame)))
+            told = json.dumps(asdict(tell(frame)))
         except Exception as error:  # its message may show values of the table
             raise RuntimeError(f"unexpected {type(error).__name__} while groups were recounted") from None
         return pa.table({"told": pa.array([told], pa.string())})
 
     texts = rows.groupBy(BUCKET).applyInArrow(make, "told string").collect()
-    return [_Told(**json.loads(row["told"])) for row in texts]
+    parts = [json.loads(row["told"]) for row in texts]
+    return [_Told(**{**part, "alone": Alone(**part["alone"])}) for part in parts]
 
 
 def _together(
@@ -371,6 +413,7 @@ def _risk(told: Sequence[_Told], schema: Schema) -> Risk:
         journalist_risk=1 / least("person_k"),
         marketer_risk=n_groups / n_persons,
         unique_persons=sum(part.risk["unique_persons"] for part in told),
+        alone_by=dict(together([part.alone for part in told]).by),
     )
 
 

@@ -9,24 +9,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError, SchemaError
+from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping import METHODS, Method
 from shoal.grouping.feasibility import refuse_broken, refuse_unfit_values
 from shoal.masking.parting import refuse_what_links
 from shoal.masking.publish import Mask
+from shoal.measuring.alone import AloneLimit
 from shoal.measuring.utility import utility_of_parts
 from shoal.models.contract import Model, listed
 from shoal.models.counts import SPREAD
-from shoal.pipeline import (
-    NEARLY_IDENTIFIES,
-    check_asked,
-    checked_seed,
-    choose,
-    nearly_identifies,
-    refuse_no_model,
-    refuse_visible,
-    why_not,
-)
+from shoal.pipeline import check_asked, checked_seed, choose, not_met, refuse_no_model, refuse_visible
 from shoal.progress import Progress, silent
 from shoal.spark import errors
 from shoal.spark.coarse import Cells, Grower, has_bound, is_countable
@@ -72,6 +64,8 @@ def protect(
     method: str | Method = "balance-tree",
     mask: str | Mask = "range",
     seed: int | None = None,
+    max_alone: int | None = None,
+    allow_alone: bool = False,
     cell_persons: int = CELL_PERSONS,
     measure_input: bool = True,
     progress: Progress = silent,
@@ -88,6 +82,8 @@ def protect(
         options are further keyword arguments.
     seed
         Kept in the manifest; nothing here draws by it. Pseudonyms and record order always come from secure randomness.
+    max_alone, allow_alone
+        As in `shoal.protect`.
     cell_persons
         How many persons are grouped at a time, on one executor. With more cells than one, groups do not reach over the
         borders of cells.
@@ -116,6 +112,7 @@ def protect(
     if isinstance(cell_persons, bool) or not isinstance(cell_persons, int) or cell_persons < 2:
         raise ParameterError("cell_persons must be a whole number of persons, 2 or more.")
     seed = checked_seed(seed)
+    limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
     refuse_misfits(spark_frame, schema)
     with errors.explained():
         progress("reading", 0.0)
@@ -138,12 +135,12 @@ def protect(
         progress("verifying", 0.0)
         same = _published(lines, work, is_shuffled=False)
         apart = Apart(type(chosen_mask), same[1], same[2]) if linked is not None else None
-        risk, verdict = recount(same[0], schema, models, n_records=facts.n_records, apart=apart)
+        risk, verdict = recount(same[0], schema, models, n_records=facts.n_records, apart=apart, limit=limit)
         verdict = _saying_what_is_lost(verdict, risk, facts, grown, has_pseudonyms=schema.person in data.columns)
         if not verdict.holds:
             lines.unpersist()
-            raise PrivacyNotMetError(why_not(verdict))
-        notes = (*facts.notes, *_notes(frame, facts, grown, cell_persons))
+            raise not_met(verdict)
+        notes = (*facts.notes, *_notes(grown, cell_persons))
     return SparkRelease(
         data=data,
         tables=tables,
@@ -156,6 +153,7 @@ def protect(
         models=tuple(models),
         method=chosen_method,
         mask=chosen_mask,
+        alone_limit=limit,
         kinds={name: column.kind for name, column in facts.quasi.items()},
         seed=seed,
         n_cells=n_cells,
@@ -309,9 +307,9 @@ def _saying_what_is_lost(verdict: Any, risk: Any, facts: Facts, grown: Cells, *,
     return replace(verdict, problems=tuple(problems))
 
 
-def _notes(frame: DataFrame, facts: Facts, grown: Cells, cell_persons: int) -> list[str]:
+def _notes(grown: Cells, cell_persons: int) -> list[str]:
     """What the steward should know beside the numbers."""
-    n_cells, n_persons = len(grown.persons_of_cell), sum(grown.persons_of_cell.values())
+    n_cells = len(grown.persons_of_cell)
     notes = [
         f"Grouped on Spark in {n_cells:,} {'cell' if n_cells == 1 else 'cells'} of at most {grown.largest:,} persons."
     ]
@@ -320,20 +318,4 @@ def _notes(frame: DataFrame, facts: Facts, grown: Cells, cell_persons: int) -> l
             f"The largest cell has more than the {cell_persons:,} persons asked for: no cut of it leaves two sides "
             "that both meet every model."
         )
-    for name in facts.schema.kept:
-        share = _share_alone(frame, name, facts, n_persons)
-        if share > NEARLY_IDENTIFIES:
-            notes.append(nearly_identifies(name, share))
     return notes
-
-
-def _share_alone(frame: DataFrame, name: str, facts: Facts, n_persons: int) -> float:
-    """The share of persons who have a value of a column that nobody else has."""
-    from pyspark.sql import functions
-
-    value = quoted(name).alias("value")
-    if facts.schema.person is None:
-        return frame.groupBy(value).count().filter("count = 1").count() / n_persons
-    pairs = frame.select(value, quoted(facts.schema.person).alias("person")).distinct()
-    owners = pairs.groupBy("value").agg(functions.count("*").alias("n"), functions.first("person").alias("person"))
-    return owners.filter("n = 1").select("person").distinct().count() / n_persons

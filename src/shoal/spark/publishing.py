@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import OutputError, ParameterError, PrivacyNotMetError
-from shoal.pipeline import why_not
+from shoal.errors import OutputError, ParameterError
+from shoal.pipeline import not_met
 from shoal.policy import Policy
 from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.codebook import CODEBOOK, codebook_of, files_of_tables, with_files
@@ -93,7 +93,8 @@ def _written(frame: DataFrame, path: Path, format: str) -> DataFrame:
 
 def _verified(release: SparkRelease, data: DataFrame, apart: Apart | None) -> SparkRelease:
     """The release with the verdict of the files that were written; refused where they break a model."""
-    risk, verdict = recount(data, release.schema, release.models, n_records=release.risk.records, apart=apart)
+    risk, verdict = recount(data, release.schema, release.models, n_records=release.risk.records, apart=apart,
+                            limit=release.alone_limit)  # fmt: skip
     problems = list(verdict.problems)
     if (risk.records, risk.persons) != (release.risk.records, release.risk.persons):
         problems.append(
@@ -102,7 +103,7 @@ def _verified(release: SparkRelease, data: DataFrame, apart: Apart | None) -> Sp
         )
     verdict = replace(verdict, problems=tuple(problems))
     if not verdict.holds:
-        raise PrivacyNotMetError(why_not(verdict))
+        raise not_met(verdict)
     return replace(release, risk=risk, verdict=verdict)
 
 
@@ -130,5 +131,7 @@ def policy_of(release: SparkRelease) -> Policy:
         method_options=release.method.options,
         mask=release.mask.name,
         mask_options=release.mask.options,
+        max_alone=release.alone_limit.max_alone,
+        allow_alone=release.alone_limit.allow_alone,
         seed=release.seed,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shoal.grouping.grouping import Method
 from shoal.masking.publish import Mask
+from shoal.measuring.alone import AloneLimit
 from shoal.measuring.risk import Risk
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
@@ -55,6 +56,7 @@ class SparkRelease:
     models: tuple[Model, ...]
     method: Method
     mask: Mask
+    alone_limit: AloneLimit
     kinds: Mapping[str, str]
     seed: int
     n_cells: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -14,25 +13,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import OutputError, ParameterError, PrivacyNotMetError, ShoalWarning
+from shoal.errors import OutputError, ParameterError, PrivacyNotMetError
 from shoal.grouping import Method
 from shoal.grouping.feasibility import refuse_impossible
 from shoal.masking import secrecy
 from shoal.masking.publish import Mask, Published
 from shoal.masking.scheme import scheme_of_groups
+from shoal.measuring.alone import AloneLimit
 from shoal.measuring.risk import Risk
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
-from shoal.pipeline import (
-    NEARLY_IDENTIFIES,
-    check_asked,
-    checked_seed,
-    choose,
-    nearly_identifies,
-    refuse_no_model,
-    why_not,
-)
+from shoal.pipeline import check_asked, checked_seed, choose, not_met, refuse_no_model
 from shoal.progress import Progress, silent
 from shoal.publishing.cells import note_on_counts
 from shoal.publishing.codebook import CODEBOOK, with_files
@@ -58,8 +50,6 @@ WORK = "work"
 """The folder inside the release that is being filled in which records lie while they are worked on."""
 
 NO_REPORT = "report.html and the risk of the input are left out: they need the whole table in memory."
-MOST_DIFFERENT = 20_000_000
-"""Of a kept column with more different values than this it is not counted whose they are."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +93,8 @@ def protect_file(
     method: str | Method = "balance-tree",
     mask: str | Mask = "range",
     seed: int | None = None,
+    max_alone: int | None = None,
+    allow_alone: bool = False,
     format: str | None = None,
     csv: CsvOptions | None = None,
     overwrite: bool = False,
@@ -129,6 +121,8 @@ def protect_file(
         owner can look into it, and it is removed also when the run fails.
     method, mask, options
         Of `balance-tree` and `mondrian`, and of `range`, `mean` and `suppress`.
+    max_alone, allow_alone
+        As in `shoal.protect`.
     report
         Whether to write steward/report.json. The pages are left out.
     portion
@@ -161,7 +155,8 @@ def protect_file(
     if keep_person_map and schema.person is None:
         raise ParameterError("There is no person column, so there is no person map to keep.")
     seed = checked_seed(seed)
-    run = _Run(schema, tuple(models), chosen_method, chosen_mask, seed, portion, progress)
+    limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
+    run = _Run(schema, tuple(models), chosen_method, chosen_mask, seed, portion, progress, limit)
     with replacing_folder(output, overwrite=overwrite, inputs=inputs or [path]) as new:
         work, steward = new / WORK, new / "steward"
         work.mkdir(mode=0o700)
@@ -205,6 +200,7 @@ class _Described:
     max_suppressed: int = 0
     max_records: int | None = None
     max_linkage: float | None = None
+    alone_limit: AloneLimit = field(default_factory=AloneLimit)
     knowledge: None = None
 
 
@@ -233,12 +229,14 @@ class _Run:
     seed: int
     portion: int
     progress: Progress
+    limit: AloneLimit
 
     def described(self, made: _Made) -> Any:
         """What the codebook and the policy say of what was made."""
         return _Described(
-            made.table, made.published, made.verdict, self.schema, self.models, self.method, self.mask, self.seed
-        )
+            made.table, made.published, made.verdict, self.schema, self.models, self.method, self.mask, self.seed,
+            alone_limit=self.limit,
+        )  # fmt: skip
 
     def make(self, source: FileSource, file: Path, format: str, work: Path, steward: Path) -> _Made:
         """Sum up, group, mask, write and verify; what is not met is refused."""
@@ -248,10 +246,7 @@ class _Run:
         coded = code_file(source, domain_of(source, self.schema), self.schema, work)
         alike = [] if coded.persons is None else list(coded.persons.notes)
         alike += [note for column in coded.domain.sensitive.values() for note in column.notes]
-        identifying = _kept_that_identify(source, coded, self.schema)
-        notes = (*source.notes, *alike, *identifying)
-        for note in identifying:
-            warnings.warn(note, ShoalWarning, stacklevel=4)
+        notes = (*source.notes, *alike)
         table = summarize(coded, self.schema, notes=source.notes, with_squares=self.method.needs_squares)
         needs: frozenset[str] = frozenset().union(*(model.needs for model in self.models))
         everyone = np.zeros(table.n_persons, np.int32)
@@ -280,9 +275,11 @@ class _Run:
         del table, groups, losses, publisher, coded, grouping, everyone
         self.progress("verifying", 0.0)
         csv = source.csv if format == "csv" else None
-        risk, verdict = look_at_file(file, self.schema, self.models, csv=_as_written(csv, format), portion=self.portion)
+        risk, verdict = look_at_file(
+            file, self.schema, self.models, csv=_as_written(csv, format), portion=self.portion, limit=self.limit
+        )
         if not verdict.holds:
-            raise PrivacyNotMetError(why_not(verdict))
+            raise not_met(verdict)
         if risk.records != n_records:
             raise PrivacyNotMetError(f"{risk.records:,} of {n_records:,} records are in the file. Nothing was written.")
         return _Made(described, published, verdict, risk, utility, (*notes, NO_REPORT), lone, persons)
@@ -353,31 +350,3 @@ def _person_map(coded: CodedFile, publisher: Publisher) -> pl.DataFrame | None:
         return None
     names = publisher.pseudonyms.gather(coded.persons.person_of_written)
     return pl.DataFrame([coded.persons.written.alias("person"), names.alias("pseudonym")])
-
-
-def _kept_that_identify(source: FileSource, coded: CodedFile, schema: Schema) -> list[str]:
-    """Kept columns that nearly identify persons; only one that has many different values can."""
-    notes = []
-    for name in schema.kept:
-        several = source.collected(source.scan.select(pl.col(name).approx_n_unique())).item()
-        if several < 0.9 * NEARLY_IDENTIFIES * coded.n_persons:
-            continue
-        if several > MOST_DIFFERENT:
-            notes.append(
-                f"The kept column '{name}' has about {several:,} different values and may nearly identify persons. "
-                "Drop it, or name it as quasi-identifier."
-            )
-            continue
-        share = _share_alone(source, coded, schema, name)
-        if share > NEARLY_IDENTIFIES:
-            notes.append(nearly_identifies(name, share))
-    return notes
-
-
-def _share_alone(source: FileSource, coded: CodedFile, schema: Schema, name: str) -> float:
-    """The share of the persons who have a value of a column that nobody else has."""
-    person = pl.col(schema.person) if schema.person is not None else pl.int_range(pl.len())
-    pairs = source.scan.select(person=person, value=pl.col(name))
-    of_value = pairs.group_by("value").agg(first=pl.col("person").min(), last=pl.col("person").max())
-    alone = of_value.filter(pl.col("first") == pl.col("last")).select(pl.col("first").n_unique())
-    return float(source.collected(alone).item()) / coded.n_persons

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, SchemaError, did_you_mean
 from shoal.kernels import counting
 from shoal.masking import mask_called
+from shoal.measuring.alone import AloneLimit
 from shoal.measuring.look import problems_of_columns
 from shoal.measuring.risk import NEEDS, Risk, risk_of_counts
 from shoal.models.contract import Model
@@ -23,6 +25,7 @@ from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions
 from shoal.reading.csv import read_csv_blocks
 from shoal.reading.read import FORMAT_OF_ENDING
+from shoal.streaming.alone import Seen, look_for_alone_in_portions
 from shoal.streaming.source import PORTION, FileSource
 from shoal.streaming.summary import PairCounts, SummaryTable, counts_of_groups
 from shoal.streaming.supported import refuse_models
@@ -42,10 +45,17 @@ def verify_file(
     mask: str = "range",
     csv: CsvOptions | None = None,
     portion: int = PORTION,
+    max_alone: int | None = None,
+    allow_alone: bool = False,
 ) -> Assessment:
     """Recount a published Parquet or CSV file that may be larger than memory, from what it shows alone.
 
-    The mask is the one by which the file was made, as in `shoal.verify`.
+    Parameters
+    ----------
+    mask
+        The mask by which the file was made, as in `shoal.verify`.
+    max_alone, allow_alone
+        As in `shoal.verify`.
 
     Raises
     ------
@@ -57,12 +67,13 @@ def verify_file(
     refuse_models(models)
     if not mask_called(mask).links_values:
         raise SchemaError(f"The mask {mask} publishes attributes apart, which is counted in memory: use shoal.verify.")
-    risk, verdict = look_at_file(Path(path), schema, models, csv=csv, portion=portion)
+    limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
+    risk, verdict = look_at_file(Path(path), schema, models, csv=csv, portion=portion, limit=limit)
     return Assessment(risk, verdict, time.perf_counter() - started)
 
 
 def look_at_file(
-    path: Path, schema: Schema, models: Sequence[Model], *, csv: CsvOptions | None, portion: int
+    path: Path, schema: Schema, models: Sequence[Model], *, csv: CsvOptions | None, portion: int, limit: AloneLimit
 ) -> tuple[Risk, Verdict]:
     """The risk of a published file, and the verdict of the models; memory grows with persons, not with records."""
     source = _opened(path, csv, portion)
@@ -78,8 +89,21 @@ def look_at_file(
     needs = NEEDS.union(*(model.needs for model in models))
     counts = counts_of_groups(table, needs, group_of_person, seen.groups.n)
     verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems)
-    alone = seen.person_of(np.flatnonzero((counts.persons == 1)[group_of_person]))
-    return replace(risk_of_counts(counts), persons=n_persons, unique_persons=len(np.unique(alone))), verdict
+    who = seen.person_of(np.arange(table.n_persons))
+    n_unique = len(np.unique(who[(counts.persons == 1)[group_of_person]]))
+    alone = look_for_alone_in_portions(table, group_of_person, who, partial(_once_more, source, seen), schema)
+    risk = replace(risk_of_counts(counts), persons=n_persons, unique_persons=n_unique, alone_by=dict(alone.by))
+    return risk, limit.judged(verdict, alone, schema)
+
+
+def _once_more(source: FileSource | _CsvSource, seen: _Seen, columns: Sequence[str]) -> Iterator[Seen]:
+    """All portions of a published file once more: persons, groups and some columns."""
+    schema = seen.schema
+    needed = dict.fromkeys([*schema.quasi_names, *([schema.person] if schema.person is not None else []), *columns])
+    n_before = 0
+    for frame in source.portions(list(needed)):
+        yield Seen(seen.persons_in(frame, n_before), seen.groups_in(frame), frame)
+        n_before += len(frame)
 
 
 def _seen(source: FileSource | _CsvSource, schema: Schema, *, by_group: bool = False) -> _Seen:
@@ -182,8 +206,8 @@ class _Seen:
 
     def add(self, frame: pl.DataFrame) -> None:
         """See a portion of the published records."""
-        person = self._persons_in(frame)
-        group = self._groups_in(frame)
+        person = self.persons_in(frame, self.n_records)
+        group = self.groups_in(frame)
         n_persons = self.n_records + len(frame) if self.schema.person is None else self.persons.n
         if self.by_group:
             person = self.members.number((person.astype(np.int64) << 32) | group)
@@ -212,9 +236,10 @@ class _Seen:
         """Who those of some numbers are."""
         return self.members.keys[numbers] >> 32 if self.by_group else numbers
 
-    def _persons_in(self, frame: pl.DataFrame) -> NDArray[np.int32]:
+    def persons_in(self, frame: pl.DataFrame, n_before: int) -> NDArray[np.int32]:
+        """The person of each record of a portion that stands behind so many records."""
         if self.schema.person is None:
-            return np.arange(self.n_records, self.n_records + len(frame), dtype=np.int32)
+            return np.arange(n_before, n_before + len(frame), dtype=np.int32)
         names = frame[self.schema.person]
         if names.null_count():
             raise SchemaError(f"The person column '{self.schema.person}' is missing in published records.")
@@ -227,7 +252,7 @@ class _Seen:
             f"The person column '{self.schema.person}' does not hold pseudonyms of shoal's. Verify the file in memory."
         )
 
-    def _groups_in(self, frame: pl.DataFrame) -> NDArray[np.int32]:
+    def groups_in(self, frame: pl.DataFrame) -> NDArray[np.int32]:
         """Groups by what they show; that records of equal keys show the same is looked up."""
         columns = [column.words(frame[name]) for name, column in self.labels.items()]
         key = np.zeros(len(frame), np.uint64)

@@ -121,6 +121,14 @@ class Observation:
         is_one_of_them[self.person_of_record[self.by_group[starts[is_alone]]]] = True
         return int(is_one_of_them.sum())
 
+    def persons_with_own(self, value_of_record: NDArray[np.integer], n_values: int) -> int:
+        """How many different persons have, in some group, a value that nobody else in it has."""
+        has_own = counting.persons_with_own(
+            self.by_group, self.group_of_record, value_of_record.astype(np.int32, copy=False), self.person_of_record,
+            n_values, self.n_persons,
+        )  # fmt: skip
+        return int(has_own.sum())
+
     def _by_value(self, column: CategoryColumn) -> Codes:
         return counting.order_by_code(column.codes, column.n_codes, self._by_person)
 

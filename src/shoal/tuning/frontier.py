@@ -99,6 +99,8 @@ def tune(
     max_suppressed: int = 0,
     max_records: int | None = None,
     max_linkage: float | None = None,
+    max_alone: int | None = None,
+    allow_alone: bool = False,
     progress: Progress = silent,
     on_point: OnPoint | None = None,
     knowledge: Knowledge | None = None,
@@ -174,7 +176,7 @@ def tune(
             release = pipeline.protect(
                 frame, schema, point.models, method=point.method, mask=chosen_mask, seed=seed,
                 max_suppressed=max_suppressed, max_records=max_records, line_of=line_of, measure_input=False,
-                max_linkage=max_linkage,
+                max_linkage=max_linkage, max_alone=max_alone, allow_alone=allow_alone,
             )  # fmt: skip
         except PrivacyNotMetError as refusal:
             why = why or f" Of the one that loses least: {refusal}"

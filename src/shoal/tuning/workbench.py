@@ -52,7 +52,7 @@ class Point:
             "loss": self.loss,
             "reached": self.reached,
             "meets": self.meets,
-            **asdict(self.risk),
+            **{key: value for key, value in asdict(self.risk).items() if key != "alone_by"},  # nothing is published
             **asdict(self.utility),
             "seconds": self.seconds,
         }

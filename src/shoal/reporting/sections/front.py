@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from shoal.measuring.alone import by_what
 from shoal.reporting import words
 from shoal.reporting.markup import Content, Markup, el
 from shoal.reporting.numbers import count, share
@@ -76,6 +77,11 @@ def _key_figures(numbers: Numbers) -> Markup:
         add("Highest risk that a value is learned", "h_affiliation", share)
     if not words.is_perturbed(numbers):
         add("Persons alone in some group", "unique_persons", count)
+    alone = numbers.get("alone_by")
+    if alone:
+        most = max(alone, key=lambda key: alone[key])
+        entries.append(("Most persons alone in their group by something else that leaves", count(alone[most]),
+                        f"by {words.typeset(by_what(most))}" if alone[most] else ""))  # fmt: skip
     add("Fewest persons in a group", "person_k", count)
     if numbers.get("ane") is not None:
         entries.append(("Average error of what is shown (ANE)", share(numbers["ane"]), "of a column’s extent"))

@@ -95,7 +95,8 @@ def _command(manifest: Numbers, policy_text: str) -> Iterator[str]:
     yield "schema = policy.schema('DIR/steward', frame)"
     yield "shoal.protect(frame, schema, policy.models, method=policy.method, mask=policy.mask,"
     yield f"              seed={seed}, max_suppressed=policy.budget.max_suppressed,"
-    yield "              max_records=policy.budget.max_records, max_linkage=policy.max_linkage, **policy.options)"
+    yield "              max_records=policy.budget.max_records, max_linkage=policy.max_linkage,"
+    yield "              **policy.budget.alone, **policy.options)"
 
 
 def _document(policy_text: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from shoal.measuring.alone import by_what
 from shoal.reporting import words
 from shoal.reporting.charts import Series, column_chart, figure
 from shoal.reporting.markup import Content, Markup, el
@@ -29,6 +30,7 @@ MEASURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("journalist_risk", "Journalist risk: bounded by the same", share),
     ("marketer_risk", "Marketer risk: share of persons expected to be found", share),
     ("unique_persons", "Persons alone in some group", count),
+    ("alone_by", "Persons alone in their group{}", count),
 )
 
 BY_GROUP, BY_QUASI = "to whoever knows the group only", "to whoever knows the exact quasi-identifiers"
@@ -70,7 +72,8 @@ def _measures(numbers: Numbers) -> Markup:
         if isinstance(after, Mapping):
             for name, value in after.items():
                 old = (before or {}).get(key, {}).get(name)
-                rows.append([label.format(f" of ‘{name}’"), cell(f"before.{key}.{name}", old, form(old)),
+                of_what = f" by {words.typeset(by_what(name))}" if key == "alone_by" else f" of ‘{name}’"
+                rows.append([label.format(of_what), cell(f"before.{key}.{name}", old, form(old)),
                              cell(f"{key}.{name}", value, form(value))])  # fmt: skip
         elif after is not None or (before or {}).get(key) is not None:
             old = (before or {}).get(key)
