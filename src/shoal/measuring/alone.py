@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
-from shoal.models.counts import GroupCounts
+from shoal.models.counts import GroupCounts, ValueCounts
+from shoal.models.exact import IntArray
 from shoal.models.verdict import Verdict
 from shoal.table.apart import GROUP
 from shoal.table.columns import code_values
@@ -202,10 +203,14 @@ def look_for_alone_apart(counts: GroupCounts, frame: pl.DataFrame, schema: Schem
     by = dict(alone.by)
     one_each = True
     for name, values in counts.values.items():
-        lone = np.minimum(values.sum_by_group((values.lists[3] == 1).astype(np.int64)), counts.persons)
-        by[key_of(name)] = int(lone.sum())
+        by[key_of(name)] = int(np.minimum(values_of_one(values), counts.persons).sum())
         one_each &= np.array_equal(values.person_values, counts.persons)
     return replace(alone, by=by, is_bound=not one_each)
+
+
+def values_of_one(values: ValueCounts) -> IntArray:
+    """How many values of each group are those of one person."""
+    return values.sum_by_group((values.lists[3] == 1).astype(np.int64))
 
 
 def together(parts: Sequence[Alone]) -> Alone:

@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.errors import SchemaError
 from shoal.masking import Mask
-from shoal.measuring.alone import WHOLE_TABLE, Alone, AloneLimit, look_for_alone, look_for_alone_apart
+from shoal.measuring.alone import WHOLE_TABLE, Alone, AloneLimit, look_for_alone, look_for_alone_apart, values_of_one
 from shoal.measuring.risk import NEEDS, Risk, measure_risk, risk_of_counts
 from shoal.mining.facing import items_of_nobody, rules_known
 from shoal.mining.rules import Rules
@@ -195,7 +195,7 @@ def told_by_records(counts: GroupCounts) -> dict[str, tuple[int, int]]:
         return {}
     told = {}
     for name, values in counts.values.items():
-        alone = values.sum_by_group((values.lists[3] == 1).astype(np.int64))
+        alone = values_of_one(values)
         told[name] = int(alone.sum()), int(np.minimum(alone, counts.persons).sum())
     return told
 
