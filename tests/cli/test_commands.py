@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -265,6 +266,8 @@ def test_a_kept_column_that_identifies_is_refused_unless_that_is_allowed(shoal: 
     policy = Path("badges/steward/policy.toml").read_text()
     Path("strict.toml").write_text(policy.replace("allow_alone = true", ""))
     assert shoal("verify", "badges/release.csv", "--policy", "strict.toml").code == 3
+    shutil.rmtree("badges/steward")
+    assert shoal("verify", "badges").code == 0  # whoever received it has the codebook's word
 
 
 def test_the_command_answers_as_a_program(shoal: Shoal, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 from shoal.applying.apply import Applied
 from shoal.errors import ParameterError
 from shoal.publishing.cells import CELLS, how_cells_are_written
-from shoal.publishing.codebook import CODEBOOK, models_in, with_files
+from shoal.publishing.codebook import ALONE, CODEBOOK, limit_in, models_in, with_files
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.labels import labels_known_from
 from shoal.publishing.manifest import EARLIER_INPUTS, MANIFEST_PATH, sha256_of_file, write_manifest
@@ -48,7 +48,8 @@ def write_applied(
     asked = CsvOptions(delimiter=stored.policy.source.delimiter, encoding=stored.policy.source.encoding)
     csv = csv_that_holds([applied.frame], asked)
     book = {
-        **{key: value for key, value in stored.codebook.items() if key not in CELLS},
+        **{key: value for key, value in stored.codebook.items() if key not in (*CELLS, ALONE)},
+        **limit_in(**stored.policy.budget.alone),
         **how_cells_are_written(format, csv, safe_cells=stored.policy.safe_cells),
         "models": models_in(stored.policy.models, applied.together.verdict),
     }

@@ -147,7 +147,7 @@ def _look_at_release(
                 models, _knowing(counts, frozenset()), checked_from=PUBLISHED_TABLE, problems=problems,
                 notes=[GROUPS_HIDDEN],
             )  # fmt: skip
-            return measure_risk(seen, counts), verdict
+            return measure_risk(seen, counts), verdict, _alone_in_whole(seen, frame, schema)
         kept, misfits = _with_excluded(frame, schema, excluded, seen, models)
         verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits], steward=kept)
         why_not = ["the published quasi-identifiers may not be the real ones"]
@@ -389,9 +389,14 @@ def _look_at_perturbed(
     ]
     counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
     verdict = judge(models, counts, checked_from=STEWARD, problems=problems, notes=[GROUPS_HIDDEN])
-    everybody = replace(Observation.of_frame(frame, schema), group_of_record=np.zeros(len(frame), np.int32), n_groups=1)
-    alone = replace(look_for_alone(everybody, frame, schema), crowd=WHOLE_TABLE)
+    alone = _alone_in_whole(Observation.of_frame(frame, schema), frame, schema)
     return measure_risk(seen, counts), _saying_why(verdict, models, ()), alone
+
+
+def _alone_in_whole(seen: Observation, frame: pl.DataFrame, schema: Schema) -> Alone:
+    """Who is alone among everybody, where no groups can be seen."""
+    everybody = replace(seen, group_of_record=np.zeros(len(frame), np.int32), n_groups=1)
+    return replace(look_for_alone(everybody, frame, schema), crowd=WHOLE_TABLE)
 
 
 def _look_at_unlinked(

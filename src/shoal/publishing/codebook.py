@@ -21,12 +21,16 @@ from shoal.table.apart import GROUP, PERSONS
 
 if TYPE_CHECKING:
     from shoal.masking import Mask
+    from shoal.measuring.alone import AloneLimit
     from shoal.models.contract import Model
     from shoal.models.verdict import Verdict
     from shoal.policy import Policy
     from shoal.table.schema import Schema
 
 CODEBOOK = "codebook.json"
+ALONE = "alone"
+"""The key of how many persons may be alone in their group by what else leaves."""
+
 FORMAT_VERSION = 1
 """Raised where a reader of an earlier version would misunderstand; keys may be added without it."""
 
@@ -81,6 +85,7 @@ def codebook_of(
     format: str,
     tables: Mapping[str, Sequence[str]] | None = None,
     more: Mapping[str, Mapping[str, Any]] | None = None,
+    limit: AloneLimit,
 ) -> dict[str, Any]:
     """The codebook of a published table.
 
@@ -94,6 +99,8 @@ def codebook_of(
         The format of the files, and the columns of sensitive tables that are published beside it, by attribute.
     more
         What is said besides of columns, by name: labels.
+    limit
+        How many persons may be alone in their group by what else leaves.
     """
     of_persons = any(PERSONS in own for own in (tables or {}).values())
     entries = [
@@ -103,12 +110,19 @@ def codebook_of(
     if schema.person is not None:
         book |= {"person": schema.person, "person_ids": schema.person_ids}
     book |= {"columns": entries, "models": models_in(models, verdict), "spelling": schema.spellings}
+    book |= limit_in(limit.max_alone, limit.allow_alone)
     if tables:
         files = files_of_tables(tables, format)
         book["tables"] = [
             {"file": files[name], "attribute": name, "columns": list(own)} for name, own in tables.items()
         ]
     return book | {"grammar": grammar_of(entries)}
+
+
+def limit_in(max_alone: int | None, allow_alone: bool) -> dict[str, Any]:
+    """What a codebook says of how many persons may be alone by what else leaves, where that is not the usual."""
+    most = {} if max_alone is None else {"max_alone": max_alone}
+    return {ALONE: {**most, "allow_alone": allow_alone}} if most or allow_alone else {}
 
 
 def files_of_tables(attributes: Iterable[str], format: str) -> dict[str, str]:
@@ -242,7 +256,8 @@ def _document(book: Mapping[str, Any]) -> dict[str, Any]:
     for model in book["models"]:
         models.setdefault(model["name"], []).append(dict(model["parameters"]))
     source = {key: book[key] for key in ("delimiter", "encoding") if key in book}
-    return {"columns": columns, "models": models, "mask": {"name": book["mask"]}, "source": source}
+    budget = book.get(ALONE, {})
+    return {"columns": columns, "models": models, "mask": {"name": book["mask"]}, "source": source, "budget": budget}
 
 
 def _columns_in(book: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

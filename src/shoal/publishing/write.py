@@ -237,6 +237,7 @@ def codebook(
         format=format,
         tables={name: table.columns for name, table in release.published.tables.items()},
         more={name: _labels_of(name, labels or Labels()) for name in release.published.frame.columns},
+        limit=release.alone_limit,
     )
     return {**book, **how_cells_are_written(format, csv, safe_cells=safe_cells)}
 

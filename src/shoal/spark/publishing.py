@@ -118,6 +118,7 @@ def codebook(release: SparkRelease, format: str) -> dict[str, Any]:
         kinds=release.kinds,
         format=format,
         tables={name: table.columns for name, table in release.tables.items()},
+        limit=release.alone_limit,
     )
     return {**book, **how_cells_are_written(format, None, safe_cells=False)}
 
