@@ -212,3 +212,29 @@ visit = { file = "visits.csv", key = "visit", links = { patient = "person" } }
     with open(received / "release-visit.csv", "a", encoding="utf-8") as file:
         file.write("\n")
     assert "has changed" in shoal("verify", received, "--json").json["problems"][0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "form"),
+    [
+        (["--time", "admission", "--time-as", "shift"], {"admission": "shifted"}),
+        (["--time", "admission", "--spelling", "name=folded"], {"admission": "sequence"}),
+        (["--drop", "admission", "--keep", "clinic", "--hierarchy", "zip=zip.csv"], {"clinic": "value", "zip": "node"}),
+    ],
+)
+def test_what_a_column_is_comes_back(shoal: Shoal, columns: list[str], form: dict[str, str]) -> None:
+    table = pl.read_csv("clinics.csv")
+    zips = sorted({str(code) for code in table["zip"]})
+    Path("zip.csv").write_text("".join(f"{code};{code[:2]};*\n" for code in zips))
+    days = pl.date(2024, 1, 1) + pl.duration(days=7 * pl.int_range(pl.len()))
+    table.with_columns(admission=days, clinic=pl.lit("A")).write_csv("dated.csv")
+    without_clinic = [] if "clinic" in columns else ["--drop", "clinic"]
+    made(shoal("protect", "dated.csv", *COLUMNS[:-2], *columns, *without_clinic, *MODELS, "-o", "out"))
+    received = handed_out()
+    book = json.loads((received / "codebook.json").read_text())
+    forms = {column["name"]: column["form"] for column in book["columns"]}
+    assert {name: forms[name] for name in form} == form
+    assert set(book["grammar"]) == set(forms.values())
+    run = shoal("verify", received, "--json")
+    assert run.code == 0, run.out + run.err
+    assert recount.main([str(received)]) == 0
