@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import shoal
 from shoal.cli.main import cli
 from shoal.demo.clinics import clinics
 from tests.publishing.test_folder import modes_in
+from tools import recount
 
 pytestmark = pytest.mark.spark
 
@@ -59,6 +61,10 @@ def test_a_folder_of_csv_files_becomes_a_release_that_verifies(environment: None
     verified = run("verify", str(out), "--json")
     assert verified.exit_code == 0, verified.output
     assert json.loads(verified.stdout)["groups"] == 3
+    received = tmp_path / "received"
+    shutil.copytree(out, received, ignore=shutil.ignore_patterns("steward"))
+    assert run("verify", str(received)).exit_code == run("verify", str(received / "release.csv")).exit_code == 0
+    assert recount.main([str(received)]) == 0
     part = sorted((out / "release.csv").iterdir())[0]
     part.write_text(part.read_text(encoding="utf-8").replace("-", "/"), encoding="utf-8")
     assert run("verify", str(out)).exit_code == 3
@@ -125,6 +131,8 @@ def test_an_anatomized_release_is_written_and_read_back(spark: Any, tmp_path: Pa
     assert (answer["persons"], answer["records"]) == (8, 19)
     with pytest.raises(shoal.OutputError, match="not empty"):
         release.write(out)
+    shutil.copytree(out, tmp_path / "received", ignore=shutil.ignore_patterns("steward"))
+    assert run("verify", str(tmp_path / "received")).exit_code == recount.main([str(tmp_path / "received")]) == 0
     release.write(out, overwrite=True, format="csv")
     assert (out / "release.csv").is_dir()
     assert run("verify", str(out)).exit_code == 0

@@ -24,6 +24,7 @@ from shoal.models.verdict import BOUND, NOT_SHOWN
 from shoal.policy import Policy
 from shoal.relating import Star, StarTable, protect_star, write_star
 from shoal.table.spelling import spelled_texts
+from tests.naive.covering import joint_diversity
 from tools import recount
 
 MODELS: list[tuple[str, dict[str, Any]]] = [
@@ -176,6 +177,17 @@ def test_it_says_what_shoal_says_of_related_tables(
     (_, shoals), (_, own) = by_shoal(folder), by_recount(folder, capsys)
     assert_same(shoals, own, {})
     assert any(model["recounted"] for model in own["models"])
+
+
+@given(st.lists(st.tuples(*[st.sets(st.sampled_from("abc"), min_size=1)] * 2), min_size=1, max_size=6),
+       st.dictionaries(st.sampled_from([0, 1]), st.integers(0, 2), max_size=2))  # fmt: skip
+def test_joint_diversity_is_the_smallest_set_that_excludes_everybody(persons: Any, caps: dict[int, int]) -> None:
+    members = [frozenset((place, value) for place, own in enumerate(person) for value in own) for person in persons]
+    sets = [{str(place): frozenset(own) for place, own in enumerate(person)} for person in persons]
+    group = recount.Group(len(persons), len(persons), None, {}, None, sets)
+    asked = {"l": 1, "caps": {str(place): cap for place, cap in caps.items()}}
+    reached, _ = recount.joint_diversity(group, asked, recount.View("", ["0", "1"], [group]))
+    assert reached == joint_diversity(members, caps)
 
 
 SIGNS = "aA7.+-0e_ \t\u00e9\u00df\u0130\u017f\u00a0\u200d\ufeff\u0301\uff10\uff11"
