@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,12 @@ def test_shifted_dates_of_known_persons_cannot_go_on(tmp_path: Path) -> None:
     stored = read_stored(released(tmp_path / "out", OLD, schema, mask="mean"))
     with pytest.raises(ParameterError, match="not kept"):
         apply(stored, as_reading(OLD.head(3)), schema)
-    assert apply(stored, as_reading(visits(30, first=5000)), schema).new_persons == 30
+    newcomers = visits(30, first=5000)
+    assert apply(stored, as_reading(newcomers), schema).new_persons == 30
+    same = as_reading(newcomers.with_columns(day=pl.lit(newcomers["day"][0])))
+    assert any("30 of 30 persons" in note for note in apply(stored, same, schema).notes)
+    with pytest.raises(PrivacyNotMetError, match="30 of 30 persons"):
+        apply(stored, same, replace(schema, shared_dates="refuse"))
 
 
 # What is refused

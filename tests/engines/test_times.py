@@ -71,3 +71,12 @@ def test_shifted_times_hide_and_tell_what_memory_does(spark: Any, column: str) -
     for engine in (in_memory, on(spark)):
         with pytest.raises(shoal.PrivacyNotMetError, match=f"{N} of {N} persons"):
             engine(frame, shoal.Schema(**roles, shared_dates="refuse"), MODELS)
+
+
+def test_persons_whom_a_kept_time_of_day_singles_out_are_those_of_memory(spark: Any) -> None:
+    frame = table().select("p", "age", "text")
+    roles = {"person": "p", "quasi": ["age"], "time": "text", "time_as": "shift", "zone": "Europe/Berlin"}
+    schema = shoal.Schema(**roles, time_of_day="keep")
+    held, there = in_memory(frame, schema, MODELS), on(spark)(frame, schema, MODELS, measure_input=False)
+    assert there.frame["text"].dtype == held.frame["text"].dtype == pl.Datetime("us")
+    assert there.release.risk.alone_by["time_of_day"] == held.release.risk.alone_by["time_of_day"] > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -119,6 +120,25 @@ def test_the_time_of_day_is_kept_where_that_is_asked_for() -> None:
         published(OFFSETS, "shift", time_of_day="keep")
     shown = published(OFFSETS, "shift", time_of_day="keep", zone="UTC")
     assert [time.strftime("%H:%M") for time in shown["b"]] == ["10:45", "22:45"]
+
+
+def test_persons_whom_a_kept_time_of_day_singles_out_are_counted() -> None:
+    """Ten persons have a visit at eight; four of them another one at a minute of their own."""
+    clocks = {"p0": "09:31", "p1": "14:07", "p2": "14:07", "p3": "23:59", "p4": "00:00", "p5": "09:30"}
+    rows = [(f"p{i}", f"2020-0{1 + i % 9}-0{1 + i % 5} {clock}") for i in range(10)
+            for clock in ("08:00", clocks.get(f"p{i}", "08:00"))]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["p", "t"], orient="row").with_columns(age=5)
+    schema = Schema(person="p", quasi=["age"], time="t", time_as="shift", time_of_day="keep")
+    release = shoal.protect(frame, schema, [shoal.PersonKAnonymity(k=10)])
+    assert release.risk.alone_by["time_of_day"] == 4
+    assert release.to_dict()["alone_by"]["time_of_day"] == 4
+    assert any("4 by the time of day" in note for note in release.verdict.notes)
+    read = release.data.with_columns(pl.col("t").cast(pl.String))
+    assert shoal.verify(read, schema, [shoal.PersonKAnonymity(k=10)]).risk.alone_by == release.risk.alone_by
+    cut = shoal.protect(frame, replace(schema, time_of_day="cut"), [shoal.PersonKAnonymity(k=10)])
+    assert "time_of_day" not in cut.risk.alone_by
+    with pytest.raises(PrivacyNotMetError, match="alone in their group"):
+        shoal.protect(frame, schema, [shoal.PersonKAnonymity(k=10)], max_alone=3)
 
 
 @pytest.mark.parametrize("time_as", ["sequence", "shift"])

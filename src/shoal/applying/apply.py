@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from shoal.applying.stored import Stored
 from shoal.errors import CannotSatisfyError, InputError, ParameterError, PrivacyNotMetError, SchemaError
 from shoal.masking import secrecy
 from shoal.masking.publish import without_unused_categories
-from shoal.masking.times import masked_times
+from shoal.masking.times import masked_times, shared_in
 from shoal.models.verdict import Verdict
 from shoal.pipeline import not_met, verify, why_not
 from shoal.publishing.cells import note_on_cells
@@ -25,6 +25,7 @@ from shoal.reading import Reading, put_under_one_another
 from shoal.table.columns import LineOf
 from shoal.table.observe import Observation
 from shoal.table.schema import Schema
+from shoal.table.shared_dates import notes_on_shared, refuse_shared
 from shoal.table.spelling import spelled
 from shoal.table.table import Table
 
@@ -111,6 +112,8 @@ def apply(
     _refuse_unknown_persons(stored, schema, all_new)
     _refuse_again(stored, new)
     table = Table.from_frame(new.frame, schema_by_scheme(schema, stored.scheme), line_of=line_of)
+    table = replace(table, shared_dates=shared_in(table))
+    refuse_shared(schema, table.shared_dates)
     own_names = _known_names(stored, table, schema)
     known = _groups_of_known(stored, table, schema, own_names)
     covering = Covering.of(table, schema, stored.scheme, stored.policy.mask)
@@ -160,6 +163,7 @@ def apply(
         suppressed_persons=n_suppressed,
         notes=(
             *table.notes,
+            *notes_on_shared(schema, table.shared_dates),
             *_notes(alone, apart, n_suppressed),
             *_note_on_repeated(stored.published.frame, added.filter(pl.Series(is_known)), schema),
             *note_on_cells([frame]),

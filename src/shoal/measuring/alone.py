@@ -21,9 +21,11 @@ from shoal.table.apart import GROUP
 from shoal.table.columns import code_values
 from shoal.table.observe import Observation, number_equal
 from shoal.table.schema import Schema
-from shoal.table.times import read_times
+from shoal.table.times import read_times, times_of_day
 
-KEPT, COUNT, TIME = "kept", "count", "time"
+KEPT, COUNT, TIME, TIME_OF_DAY = "kept", "count", "time", "time_of_day"
+OWN_KEYS = (KEPT, COUNT, TIME, TIME_OF_DAY)
+"""Keys of our own, beside those of sensitive columns."""
 FEW = 20
 """Of kept columns one in so many persons may be alone by them before somebody has to allow it."""
 
@@ -113,7 +115,12 @@ def _alone_in(alone: Alone, n: int, share: str = "") -> str:
 
 def by_what(key: str) -> str:
     """What a key of `Risk.alone_by` stands for, in words."""
-    own = {KEPT: "the kept columns together", COUNT: "their number of records", TIME: "the time as published"}
+    own = {
+        KEPT: "the kept columns together",
+        COUNT: "their number of records",
+        TIME: "the time as published",
+        TIME_OF_DAY: "the time of day",
+    }
     return own.get(key, f"'{key}'")
 
 
@@ -141,7 +148,7 @@ def _note(alone: Alone, schema: Schema) -> list[str]:
         return []
     at_most = "at most " if alone.is_bound else ""
     told = [
-        f"{at_most if key not in (KEPT, COUNT, TIME) else ''}{n:,} by {_words(key, schema)}"
+        f"{at_most if key not in OWN_KEYS else ''}{n:,} by {_words(key, schema)}"
         f"{_most_by(alone) if key == KEPT else ''}"
         for key, n in found
     ]
@@ -184,6 +191,8 @@ def look_for_alone(
     if schema.time is not None:
         times = frame[schema.time]
         by[TIME] = _by_values(seen, [_since_first(times, seen) if is_release and schema.time_as == "shift" else times])
+        if is_release and keeps_time_of_day(schema):
+            by[TIME_OF_DAY] = _by_values(seen, [times_of_day(times)])
     alone = Alone(by, seen.n_persons)
     if len(kept) < 2 or not (by_column or are_many(alone)):
         return alone
@@ -228,7 +237,12 @@ def together(parts: Sequence[Alone]) -> Alone:
 
 def key_of(sensitive: str) -> str:
     """The key of a sensitive column: its name, unless it is called as one of our own keys."""
-    return f"sensitive {sensitive}" if sensitive in (KEPT, COUNT, TIME) else sensitive
+    return f"sensitive {sensitive}" if sensitive in OWN_KEYS else sensitive
+
+
+def keeps_time_of_day(schema: Schema) -> bool:
+    """Whether a release shows the times of day of shifted dates, which are not shifted."""
+    return schema.time is not None and schema.time_as == "shift" and schema.time_of_day == "keep"
 
 
 def _by_values(seen: Observation, columns: list[pl.Series]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import time
 
 import numpy as np
 import polars as pl
@@ -248,7 +249,7 @@ def _problems_of_times(frame: pl.DataFrame, schema: Schema) -> list[str]:
         n_others = len(times) - times.null_count() - int(((numbers >= 1) & (numbers == numbers.floor())).sum())
         told = f"'{schema.time}' holds {n_others:,} times that are not the person's own 1, 2, 3, as the policy says."
         return [told] if n_others else []
-    if schema.time_of_day == "cut" and times_of_day(times) is not None:
+    if schema.time_of_day == "cut" and (times_of_day(times) != time(0)).any():
         return [f"'{schema.time}' shows times of day, but the policy cuts shifted times to days."]
     return []
 

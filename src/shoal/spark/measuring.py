@@ -21,8 +21,10 @@ from shoal.measuring.alone import (
     COUNT,
     KEPT,
     TIME,
+    TIME_OF_DAY,
     Alone,
     AloneLimit,
+    keeps_time_of_day,
     key_of,
     look_for_alone,
     look_for_alone_apart,
@@ -177,6 +179,9 @@ def _alone(published: DataFrame, schema: Schema) -> tuple[int, dict[str, int]]:
     looks |= {KEPT: (published, list(schema.kept))} if schema.kept else {}
     looks |= {key_of(name): (published, [name]) for name in schema.sensitive}
     looks |= {TIME: (published, [schema.time])} if schema.time is not None else {}
+    if schema.time is not None and keeps_time_of_day(schema):
+        of_day = functions.date_format(quoted(schema.time), "HH:mm:ss.SSSSSS")
+        looks[TIME_OF_DAY] = (published.withColumn(OWN_RECORDS, of_day), [OWN_RECORDS])
     owners = [
         frame.groupBy(*_shown(frame, schema), *_compared(frame, columns))
         .agg(functions.min(person).alias("_first"), functions.max(person).alias("_last"))

@@ -15,9 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.kernels import counting
-from shoal.measuring.alone import COUNT, KEPT, TIME, Alone, are_many, key_of, moments_of
+from shoal.measuring.alone import COUNT, KEPT, TIME, TIME_OF_DAY, Alone, are_many, keeps_time_of_day, key_of, moments_of
 from shoal.streaming.summary import SummaryTable
 from shoal.table.schema import Schema
+from shoal.table.times import times_of_day
 
 MOST_CELLS = 20_000_000
 """Of how many values in groups, at the most, it is looked at together whose they are."""
@@ -67,6 +68,8 @@ def look_for_alone_in_portions(
     if schema.time is not None:
         timed = look if schema.time_as == "sequence" else _since_first(look, schema.time, n_persons)
         by[TIME] = _by_columns([schema.time], timed, table.n_records, n_persons)
+        if keeps_time_of_day(schema):
+            by[TIME_OF_DAY] = _by_columns([schema.time], _of_day(look, schema.time), table.n_records, n_persons)
     alone = Alone(by, n_persons)
     if len(schema.kept) < 2 or not are_many(alone):
         return alone
@@ -116,6 +119,16 @@ def _keys(seen: Seen, names: Sequence[str]) -> NDArray[np.uint64]:
         key = (key ^ values.hash().to_numpy()) * MIXED_BY
         key ^= key >> np.uint64(32)
     return key
+
+
+def _of_day(look: Pass, time: str) -> Pass:
+    """The same with times of day."""
+
+    def timed(names: Sequence[str]) -> Iterator[Seen]:
+        for seen in look(names):
+            yield Seen(seen.person, seen.group, seen.frame.with_columns(times_of_day(seen.frame[time]).alias(time)))
+
+    return timed
 
 
 def _since_first(look: Pass, time: str, n_persons: int) -> Pass:

@@ -99,15 +99,12 @@ def local_days(times: pl.Series, zone: str | None = None) -> Days:
     return Days(clock.cast(pl.Date), is_untold)
 
 
-def times_of_day(times: pl.Series) -> pl.Series | None:
-    """What the clock showed, of a column of times or texts in which some are not midnight; None of any other column."""
-    if times.dtype in TEXTS:
-        clock = read_times(times.cast(pl.String))
-    else:
-        clock = times if zone_of(times) is None else times.dt.replace_time_zone(None)
-    if clock.dtype != pl.Datetime or not _has_hours(clock).any():
-        return None
-    return clock.dt.time()
+def times_of_day(times: pl.Series) -> pl.Series:
+    """What the clock showed, of a column of times or of texts; missing where there are only days."""
+    clock = read_times(times.cast(pl.String)) if times.dtype in TEXTS else times
+    if clock.dtype != pl.Datetime:
+        return pl.Series(times.name, [None], dtype=pl.Time).new_from_index(0, len(times))
+    return clock.dt.replace_time_zone(None).dt.time()
 
 
 def in_zone(clock: pl.Series, offset: pl.Series, zone: str) -> pl.Series:
