@@ -56,12 +56,16 @@ def test_what_was_kept_is_shown_again_and_columns_that_are_gone_are_not() -> Non
 
 
 def test_options_are_those_of_a_policy() -> None:
-    options = {"method": "mondrian", "mask": "mean", "max_suppressed": 3, "max_records": 10}
+    options = {"method": "mondrian", "mask": "mean", "max_suppressed": 3, "max_records": 10, "max_alone": 0}
     chosen = goal.starting_goal([], None, {"options": options, "persons": {"on": True, "k": 4}})
     beside = goal.beside_of(chosen, {"seed": 7, "models": {"k-anonymity": 3}})
     policy = Policy.from_document({"columns": {"quasi": ["age"]}, **beside})
     assert (policy.method, policy.mask, policy.seed) == ("mondrian", "mean", 7)
     assert (policy.budget.max_suppressed, policy.budget.max_records) == (3, 10)
+    assert policy.budget.alone == {"max_alone": 0, "allow_alone": False}
+    allowed = {**policy.budget.alone, "allow_alone": True}
+    again = goal.goal_of_policy(Policy.from_document({"columns": {"quasi": ["age"]}, "budget": allowed}), [])
+    assert goal.beside_of(goal.starting_goal([], None, again))["budget"] == allowed
     assert policy.models == (shoal.PersonKAnonymity(k=4),)
 
 
@@ -194,9 +198,9 @@ def test_the_same_protection_with_and_without_defaults() -> None:
 
 def test_limits_of_a_policy_that_the_page_has_no_field_for_stay() -> None:
     chosen = goal.starting_goal([], None, {})
-    protection = {"budget": {"max_alone": 3, "max_suppressed": 9}}
-    assert goal.beside_of(chosen, protection)["budget"] == {"max_alone": 3}
-    assert goal.protection_with(chosen, {"record-risk": "0.1"}, protection)["budget"] == {"max_alone": 3}
+    protection = {"budget": {"max_more": 3, "max_suppressed": 9}}  # as a later version may have one
+    assert goal.beside_of(chosen, protection)["budget"] == {"max_more": 3}
+    assert goal.protection_with(chosen, {"record-risk": "0.1"}, protection)["budget"] == {"max_more": 3}
 
 
 @pytest.mark.parametrize("part", ["persons", "record", "options"])

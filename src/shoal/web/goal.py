@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Plain = dict[str, Any]
 OPTIONS: Plain = {
     "minimise": "ane", "method": "balance-tree", "mask": "range", "max_suppressed": 0, "max_records": None,
-    "safe_cells": False,
+    "max_alone": None, "allow_alone": False, "safe_cells": False,
 }  # fmt: skip
 DEFAULT_RECORD, DEFAULT_VALUE, DEFAULT_PERSONS = "0.1", "0.5", 5
 
@@ -117,7 +117,7 @@ def goal_of_policy(policy: Policy, sensitive: Sequence[str]) -> Plain:
     goal: Plain = {
         "way": "models" if asked.keys() & REPLACED else "goal",
         "options": {"method": policy.method, "mask": policy.mask, "max_suppressed": policy.budget.max_suppressed,
-                    "max_records": policy.budget.max_records, "safe_cells": policy.safe_cells},
+                    "max_records": policy.budget.max_records, **policy.budget.alone, "safe_cells": policy.safe_cells},
         "models": {name: {"on": name in asked and name in plain, "value": str(asked[name]) if name in plain else start}
                    for name, start in ((slide.name, slide.start) for slide in SLIDES)},
         "floors": {},
@@ -207,11 +207,15 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
     if goal["persons"]["on"]:
         beside["models"]["person-k-anonymity"] = int(goal["persons"]["k"])
     before = (protection or {}).get("budget") or {}
-    budget: Plain = {key: value for key, value in before.items() if key not in ("max_suppressed", "max_records")}
+    budget: Plain = {key: value for key, value in before.items() if key not in OPTIONS}
     if options["max_suppressed"]:
         budget["max_suppressed"] = int(options["max_suppressed"])
     if options["max_records"]:
         budget["max_records"] = int(options["max_records"])
+    if options["max_alone"] is not None:
+        budget["max_alone"] = int(options["max_alone"])
+    if options["allow_alone"]:
+        budget["allow_alone"] = True
     beside["budget"] = budget
     seed = (protection or {}).get("seed")
     if seed is not None:

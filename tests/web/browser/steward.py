@@ -28,10 +28,10 @@ def patients(folder: Path, persons: int = 300) -> Path:
     return file
 
 
-def patients_with_policy(folder: Path, persons: int = 300) -> tuple[str, str]:
+def patients_with_policy(folder: Path, persons: int = 300, policy_text: str = POLICY) -> tuple[str, str]:
     """The same with a policy that gives roles, for tests of later steps."""
     policy = folder / "visits.policy.toml"
-    policy.write_text(POLICY, encoding="utf-8")
+    policy.write_text(policy_text, encoding="utf-8")
     return str(patients(folder, persons)), str(policy)
 
 
@@ -54,10 +54,16 @@ def messy(folder: Path, records: int = 400) -> Path:
 
 
 def open_with_policy(
-    serve: Callable[..., Any], open_page: Callable[..., Any], folder: Path, place: str, *, persons: int = 300
+    serve: Callable[..., Any],
+    open_page: Callable[..., Any],
+    folder: Path,
+    place: str,
+    *,
+    persons: int = 300,
+    policy_text: str = POLICY,
 ) -> tuple[Any, Any]:
     """A server that was started with a file and a policy, and a page of it, when the file has been looked at."""
-    file, policy = patients_with_policy(folder, persons)
+    file, policy = patients_with_policy(folder, persons, policy_text)
     served = serve(file, "--policy", policy)
     page = open_page(served)
     page.get_by_role("heading", name="The first records").wait_for()

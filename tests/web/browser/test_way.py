@@ -222,6 +222,29 @@ def test_nothing_is_offered_where_a_promise_cannot_be_kept(serve: Serve, open_pa
     assert page.get_by_role("link", name=re.compile("Download")).count() == 0
 
 
+def test_kept_columns_that_single_out_leave_only_by_the_stewards_word(
+    serve: Serve, open_page: Opened, tmp_path: Path
+) -> None:
+    keeping = steward.POLICY.replace('time = "visit_date"', 'kept = ["visit_date"]')
+    served, page = steward.open_with_policy(
+        serve, open_page, tmp_path, "/protect", persons=120, policy_text=keeping
+    )  # fmt: skip
+    page.get_by_label("Models, one by one").click()
+    page.get_by_role("checkbox", name="Record risk").click()
+    page.get_by_role("button", name="Use these models").click()
+    page.get_by_role("button", name="Make the release").click()
+    page.get_by_text("are alone in their group by the kept column 'visit_date'").wait_for()
+    assert not list((served.project / "runs").iterdir())
+    page.get_by_role("button", name="Allow it, and try again").click()
+    page.get_by_role("heading", level=1, name="Release").wait_for()
+    release = project_of(served).result("release")
+    assert release is not None
+    told = release.data["alone_by"]
+    assert steward.fact(page, "persons alone in their group by") == steward.plain(f"{max(told.values())}")
+    assert page.get_by_text("some are alone in their group by what else leaves").is_visible()
+    assert "allow_alone = true" in release.data["policy_text"]
+
+
 def test_methods_side_by_side_and_a_search_that_is_stopped(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     served, page = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=20_000)
     page.get_by_role("button", name="Find the best setting").click()

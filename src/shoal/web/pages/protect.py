@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from shoal.errors import ShoalError
+from shoal.measuring.alone import ALLOW_IT
 from shoal.reporting.markup import Content, el, joined
 from shoal.reporting.numbers import count, share
 from shoal.reporting.words import typeset
@@ -175,15 +176,20 @@ class ProtectPage:
     def _options(self) -> None:
         options = self.goal["options"]
         with ui.element("details").classes("sh-help sh-wide"):
-            _summary("Options: method, what is shown, who may be left out, cells of spreadsheets")
+            _summary("Options: method, what is shown, who may be left out or be alone, cells of spreadsheets")
             with ui.element("div").classes("sh-columns sh-options"):
                 _select("How groups are formed", _with(goals.METHODS, options["method"]), options, "method")
                 _select("What is shown of a group", _with(goals.MASKS, options["mask"]), options, "mask")
                 _select("What to keep small", goals.LOSSES, options, "minimise")
-                _whole("Persons that may be left out, at the most", options, "max_suppressed", least=0,
+                _whole("Persons that may be left out, at the most", options, "max_suppressed", least=0, empty=0,
                        hint="So that the others can be protected. 0: nobody.")  # fmt: skip
                 _whole("Records that a person keeps, at the most", options, "max_records", least=1,
                        hint="Of persons with more, some are drawn. Empty: all are kept.")  # fmt: skip
+                _whole("Persons that may be alone in their group by what else leaves, at the most", options,
+                       "max_alone", least=0, hint="By columns published unchanged, their number of records, a "
+                       "sensitive column or the time. Empty: no limit.")  # fmt: skip
+            _tick("Allow that the columns published unchanged, all together, single out more than 5 % of the persons",
+                  options, "allow_alone")  # fmt: skip
             _tick("In CSV and Excel files, put an apostrophe before cells that a spreadsheet would run as formulas",
                   options, "safe_cells")  # fmt: skip
 
@@ -502,9 +508,25 @@ class ProtectPage:
         self._show_making()
 
     def _show_refusal(self, words: str) -> None:
-        with layout.note(f"No release was made, and nothing was written.\n{words}", tone="bad"):
+        told = words.replace(" (allow_alone)", " below")
+        with layout.note(f"No release was made, and nothing was written.\n{told}", tone="bad"):
+            if ALLOW_IT in words:
+                _html(el("p", "These columns leave as they are, and lead to the persons counted above. That can be "
+                              "right where nobody outside knows them.", class_="sh-label"))  # fmt: skip
+                layout.button("Allow it, and try again", self._allow_alone)
+                return
             hints = [el("li", typeset(hint)) for hint in goals.to_relax(self.goal, self.told)]
             _html([el("p", "What you can relax:", class_="sh-label"), el("ul", hints)])
+
+    def _allow_alone(self) -> None:
+        """Try again with the steward's word that kept columns may single persons out."""
+        self.goal["options"]["allow_alone"] = True
+        models = self._models_chosen()
+        if self.goal["way"] == "goal":
+            self._find()
+        elif models is not None:
+            self._make(models)
+        ui.navigate.to("/protect")
 
 
 # --- small parts ---------------------------------------------------------------------------------------------------
@@ -637,10 +659,10 @@ def _select(label: str, choices: Mapping[str, str], options: Plain, key: str) ->
     layout.select(label, choices, options[key], lambda value: options.update({key: value}))
 
 
-def _whole(label: str, options: Plain, key: str, *, least: int, hint: str) -> None:
+def _whole(label: str, options: Plain, key: str, *, least: int, hint: str, empty: int | None = None) -> None:
     def typed(text: str) -> None:
         is_number = text.strip().isdigit() and int(text) >= least
-        options[key] = int(text) if is_number else (0 if least == 0 else None)
+        options[key] = int(text) if is_number else empty
 
     layout.text_input(label, "" if options[key] is None else str(options[key]), typed, kind="number", hint=hint)
 

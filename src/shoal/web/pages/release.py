@@ -12,6 +12,7 @@ from nicegui import run as background
 from nicegui import ui
 
 from shoal.errors import InputError, ShoalError
+from shoal.measuring.alone import by_what
 from shoal.reporting import words
 from shoal.reporting.markup import Content, el, joined
 from shoal.reporting.numbers import count, share
@@ -169,11 +170,23 @@ def _key_figures(numbers: Numbers) -> None:
           for name, value in numbers["max_gsar"].items()),
         layout.Fact(count(numbers["unique_persons"]), "persons alone", f"before: {count(before.get('unique_persons'))}",
                     "good" if not numbers["unique_persons"] else "bad"),
+        *_alone(numbers, before),
         layout.Fact(count(numbers["person_k"]), "persons look alike, at least",
                     f"in {count(numbers['groups'])} groups"),
         layout.Fact(share(numbers.get("ane"), 1), "mean error of what is shown", "of a column’s extent"),
     ]  # fmt: skip
     layout.facts(given)
+
+
+def _alone(numbers: Numbers, before: Numbers) -> list[layout.Fact]:
+    """The most persons who are alone in their group by something else that leaves."""
+    alone = numbers.get("alone_by") or {}
+    if not any(alone.values()):
+        return []
+    most = max(alone, key=lambda key: alone[key])
+    was = before.get("alone_by", {}).get(most)
+    return [layout.Fact(count(alone[most]), f"persons alone in their group by {words.typeset(by_what(most))}",
+                        f"before: {count(was)}")]  # fmt: skip
 
 
 def _hand_out(app: App, view: layout.View, name: str) -> None:
