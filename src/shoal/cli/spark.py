@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,14 +60,18 @@ def protect_on_spark(
         raise click.UsageError("Name the files or folders to protect.")
     imported("pyspark", extra="spark", what="The engine spark")
     from shoal.spark import protect
-    from shoal.spark.session import format_of, read_tables, session
+    from shoal.spark.files import format_of, read_tables
+    from shoal.spark.session import case_sensitive, session
 
     written_as = format or format_of(files[0])
-    with session(flags.get("master"), _settings(flags)) as spark, say.progress_bar() as progress:
-        frame = read_tables(spark, files, csv=csv_options(policy))
+    csv = csv_options(policy)
+    with (
+        session(flags.get("master"), _settings(flags)) as spark, case_sensitive(spark), say.progress_bar() as progress
+    ):  # fmt: skip
+        tables = read_tables(spark, files, policy.schema_of_release(), csv=csv)
         release = protect(
-            frame,
-            _schema(policy, folder, frame),
+            tables.frame,
+            tables.kinds(_schema(policy, folder, tables.frame)),
             policy.models,
             method=policy.method,
             mask=policy.mask,
@@ -77,10 +82,12 @@ def protect_on_spark(
             **policy.budget.alone,
             **policy.options,
         )
+        release = replace(release, notes=(*tables.notes, *release.notes))
         release.write(
             output,
             overwrite=overwrite,
             format=written_as,
+            csv=csv,
             policy_text=policy.moved(folder, Path(output) / "steward").to_toml(),
             inputs=files,
             started=started,

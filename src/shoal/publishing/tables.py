@@ -87,7 +87,7 @@ def write_table(
 
 
 def _write_csv(frame: pl.DataFrame, path: Path, csv: CsvOptions) -> None:
-    _refuse_for_csv(frame)
+    refuse_for_csv(frame)
     separator = csv.delimiter or ","
     encoding = csv.encoding.lower().replace("_", "-")
     if encoding in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"):
@@ -130,7 +130,7 @@ def refuse_unmet_in_files(verdict: Verdict, format: str) -> None:
         )
 
 
-def _refuse_for_csv(frame: pl.DataFrame) -> None:
+def refuse_for_csv(frame: pl.DataFrame) -> None:
     """Refuse what would not come back from a CSV file: it would be counted otherwise than the models were."""
     names = [name for name in frame.columns if name != name.strip() or not name or "\0" in name or name[0] == "\ufeff"]
     if names:

@@ -78,10 +78,16 @@ def put_under_one_another(readings: Sequence[Reading], rename: Sequence[Mapping[
     together = [_in_one_type(column, renamed) for column in columns]
     frame = pl.DataFrame(together)
     notes = tuple(note for reading in renamed for note in reading.notes)
-    counts = [f"{reading.frame.height:,} of {reading.source.name}" for reading in renamed]
-    notes = (*notes, f"{frame.height:,} records were put together: {', '.join(counts)}.")
+    told = note_on_counts([reading.source.name for reading in renamed], [reading.frame.height for reading in renamed])
+    notes = (*notes, told)
     labels = labels_of_all([reading.labels for reading in renamed], [reading.source.name for reading in renamed])
     return Reading(frame, _source_of_all(renamed), notes, labels=labels)
+
+
+def note_on_counts(names: Sequence[str], counts: Sequence[int]) -> str:
+    """How many records of each source were put together."""
+    each = ", ".join(f"{count:,} of {name}" for name, count in zip(names, counts, strict=True))
+    return f"{sum(counts):,} records were put together: {each}."
 
 
 def join_persons(records: Reading, persons: Reading, join: Join) -> Reading:

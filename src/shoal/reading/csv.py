@@ -16,16 +16,16 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.reading.encoding import as_utf8, refuse_nul, unpacked
+from shoal.reading.encoding import as_utf8, not_gzip, unpacked, utf8_chunks
 from shoal.reading.lines import CsvText, LineCheck, StrayQuoteError, counted, shown
 from shoal.reading.source import CsvOptions, Reading, Source, check_is_file, read_bytes
 
@@ -36,6 +36,8 @@ DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
 BLOCK_BYTES = 1 << 26
 """How much of a file is read at a time, where it is read block by block."""
+MOST_BYTES_A_RECORD = 1 << 28
+"""A record that goes on for longer is refused where files are read block by block: they may be larger than memory."""
 SAMPLE_RECORDS = 100
 DECIMAL_COMMA = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 DECIMAL_POINT = r"^[+-]?(\d+(\.\d*)?|\.\d+|\d{1,3}(\.\d{3})+(,\d+)?)([eE][+-]?\d+)?$"
@@ -47,7 +49,19 @@ class _Body:
 
     columns: pl.DataFrame
     lines: Sequence[int]
-    n_stray_quotes: int = 0
+    has_stray_quotes: bool = False
+    """Whether a quote stands where the standard has none."""
+
+
+class Quotes(NamedTuple):
+    """How many records hold the quote character in a value, and whether the standard has it everywhere."""
+
+    records: int = 0
+    has_stray: bool = False
+
+    def and_(self, other: Quotes) -> Quotes:
+        """Those of two blocks together."""
+        return Quotes(self.records + other.records, self.has_stray or other.has_stray)
 
 
 def read_csv(path: str | Path, options: CsvOptions | None = None) -> Reading:
@@ -72,35 +86,38 @@ def read_csv(path: str | Path, options: CsvOptions | None = None) -> Reading:
     a missing value in a file of one column and an error in any other; blank lines at the end are left out and noted.
     O(n) time and memory in the size of the file.
     """
-    path = Path(path)
-    options = options or CsvOptions()
+    return csv_of_bytes(Path(path), read_bytes(Path(path)), options or CsvOptions())
+
+
+def csv_of_bytes(path: Path, content: bytes, options: CsvOptions) -> Reading:
+    """Read a CSV file whose content is at hand, as `read_csv` does; its path only names it."""
     name = f"'{path.name}'"
-    data = as_utf8(name, unpacked(path, read_bytes(path)), options.encoding)
-    refuse_nul(name, data)
+    data = as_utf8(name, unpacked(path, content), options.encoding)
+    head = _read_head(name, data, options)
     content_end = _end_without_blank_lines(data)
-    if content_end == 0:
-        raise InputError(f"{name} is empty. The first line must name the columns.")
-
-    delimiter = options.delimiter or _find_delimiter(name, data, options.quote)
-    text = CsvText(name, data, delimiter, options.delimiter is None, options.quote)
-    header, body_start, line_end = _read_header(text)
-    names, notes = _column_names(text, header)
-    if body_start >= content_end:
-        raise InputError(f"{name} has a header with {counted(len(names), 'column')} and no records.")
-
-    body = _read_body(text, body_start, content_end, len(names), line_end)
-    frame = body.columns.rename(dict(zip(body.columns.columns, names, strict=True)))
-    frame = _with_missing(frame, options.missing)
-    if options.decimal == ",":
-        frame, decimal_notes = _with_decimal_points(name, frame)
-    else:
-        decimal_notes = _notes_on_decimal_commas(name, frame)
-    notes += _notes_on_lines(name, data, content_end, line_end, body.n_stray_quotes) + decimal_notes
-    source = Source((path,), "csv", replace(options, delimiter=delimiter))
-    return Reading(frame, source, tuple(notes), body.lines)
+    if head.start >= content_end:
+        raise head.no_records()
+    body = _read_body(head.text, head.start, content_end, len(head.names), head.line_end)
+    frame = _with_missing(_named(body.columns, head.names), options.missing)
+    changed, decimal_notes = decimal_commas(name, frame.lazy(), options.decimal)
+    n_blank = data.count(head.end_sign, content_end) - 1
+    quotes = _quotes(body, data, options.quote) if body.has_stray_quotes else Quotes()
+    notes = (*head.notes, *_notes_on_lines(name, n_blank, quotes), *decimal_notes)
+    source = Source((path,), "csv", replace(options, delimiter=head.text.delimiter))
+    return Reading(frame.with_columns(changed), source, notes, body.lines)
 
 
 # Block by block
+
+
+class Block(NamedTuple):
+    """Whole records of a file, without the line end of the last."""
+
+    content: bytes
+    start: int
+    """At which byte behind the header it begins."""
+    line: int
+    """The line on which it begins."""
 
 
 @dataclass
@@ -108,139 +125,179 @@ class CsvBlocks:
     """A CSV file in blocks: the names of its columns, how it is written, and its records as frames of text."""
 
     path: Path
-    names: list[str]
     given: CsvOptions
-    delimiter: str
-    notes: list[str]
-    _start: int
-    _line_end: bytes
-    _block_bytes: int
+    head: Head
+    block_bytes: int
+    quotes: Quotes = field(default_factory=Quotes)
+    n_blank: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return self.head.names
 
     def options(self) -> CsvOptions:
         """How the file is written, with the delimiter that was found."""
-        return replace(self.given, delimiter=self.delimiter)
+        return replace(self.given, delimiter=self.head.text.delimiter)
+
+    def notes(self) -> list[str]:
+        """What there is to tell of the lines, when all blocks were read."""
+        return [*self.head.notes, *_notes_on_lines(self.head.text.name, self.n_blank, self.quotes)]
 
     @property
     def frames(self) -> Iterator[pl.DataFrame]:
-        """The records, block by block, each checked as `read_csv` checks a file."""
-        name = f"'{self.path.name}'"
-        line, n_records = 1, 0
-        with _opened(self.path) as file:
-            start = self._start + _skip_mark(file)
-            _read(file, start)  # the header
-            line += 1
-            for block, n_lines in _blocks_of_lines(file, self.given.quote, self._block_bytes, name):
-                frame = self._frame(name, block, line)
-                line += n_lines
-                n_records += len(frame)
-                yield frame
+        """The records, block by block, each read as `read_csv` reads a file."""
+        n_records, self.quotes = 0, Quotes()
+        for block in self.cut():
+            frame, quotes = records_of_block(block, self.head, self.given.missing)
+            n_records += len(frame)
+            self.quotes = self.quotes.and_(quotes)
+            yield frame
         if not n_records:
-            raise InputError(f"{name} has a header with {counted(len(self.names), 'column')} and no records.")
+            raise self.head.no_records()
 
-    def _frame(self, name: str, block: bytes, line: int) -> pl.DataFrame:
-        try:
-            refuse_nul(name, as_utf8(name, block, self.given.encoding))
-        except InputError:
-            raise InputError(
-                f"{name}, in or after line {line:,}: bytes that are no text in {self.given.encoding}. Name the "
-                "encoding of the file, or mend it."
-            ) from None
-        quote = self.given.quote
-        data = b"\n" + block  # whatever stands before a record, LineCheck looks at it
-        text = CsvText(name, data, self.delimiter, self.given.delimiter is None, quote, line - 1)
-        has_quotes = bool(quote) and quote.encode() in block
-        n = len(self.names)
-        try:
-            lines = LineCheck(text, 1, len(data), n, has_quotes=has_quotes).lines_of_records()
-            columns = _read_fast(text, 1, len(data), n, has_quotes=has_quotes)
-        except StrayQuoteError:
-            columns = None
-        if columns is None or columns.height != len(lines):
-            raise InputError(
-                f"{name}, in or after line {line:,}: a quote character inside a value without quotes around it, or "
-                "what else only a reader of whole files can tell. Put the file into Parquet, or choose --quote."
+    def cut(self) -> Iterator[Block]:
+        """The content behind the header, cut behind records in one pass over the bytes.
+
+        Line ends between two blocks are looked at with the second: at the end of the file they mean nothing, and are
+        counted.
+        """
+        from shoal.kernels.lines import AT_FIELD, last_record_end
+
+        text, sign = self.head.text, self.head.end_sign
+        quote = ord(text.quote) if text.quote else -1
+        state, before, between = AT_FIELD, None, b""
+        waiting: list[bytes] = []
+        for chunk in self._content():
+            found = np.frombuffer(chunk, np.uint8)
+            end, state = last_record_end(found, ord(text.delimiter), quote, ord(sign), state)
+            waiting.append(chunk[: end or len(chunk)])
+            if not end:
+                self._refuse_endless(waiting, before)
+                continue
+            data = between + b"".join(waiting)
+            content, waiting, between = _end_without_blank_lines(data), [chunk[end:]], data
+            if content:
+                before, between = self._block(data[:content], before), data[content:]
+                yield before
+        data = between + b"".join(waiting)
+        content = _end_without_blank_lines(data)
+        if content:
+            yield self._block(data[:content], before)
+        self.n_blank = data.count(sign, content) - 1
+
+    def _block(self, data: bytes, before: Block | None) -> Block:
+        """A block, from the line end of the one before on."""
+        if before is None:
+            return Block(data, 0, self.head.first_line)
+        sign = self.head.end_sign
+        line = before.line + before.content.count(sign)
+        line_end = 2 if sign == b"\n" and data.startswith(b"\r\n") else 1
+        if data[line_end - 1 : line_end] != sign:
+            raise self.head.text.lone_return(line)
+        return Block(data[line_end:], before.start + len(before.content) + line_end, line + 1)
+
+    def _content(self) -> Iterator[bytes]:
+        """The bytes behind the header as UTF-8."""
+        to_skip = self.head.start
+        with _opened(self.path) as file:
+            for chunk in utf8_chunks(self.head.text.name, _chunks(file, self.block_bytes), self.given.encoding):
+                yield chunk[to_skip:]
+                to_skip = max(to_skip - len(chunk), 0)
+
+    def _refuse_endless(self, waiting: Sequence[bytes], before: Block | None) -> None:
+        if sum(map(len, waiting)) > MOST_BYTES_A_RECORD:
+            line = (
+                self.head.first_line if before is None else before.line + before.content.count(self.head.end_sign) + 1
             )
-        return _with_missing(columns.rename(dict(zip(columns.columns, self.names, strict=True))), self.given.missing)
+            raise InputError(
+                f"{self.head.text.name}, in or after line {line:,}: a record does not end within "
+                f"{MOST_BYTES_A_RECORD // 10**6:,} MB. Where a quote was never closed, close it, or choose another "
+                "quote character if this one is part of the text."
+            )
+
+
+def records_of_block(block: Block, head: Head, missing: Iterable[str]) -> tuple[pl.DataFrame, Quotes]:
+    """The records of a block, and what there is to tell of quotes in them."""
+    data = head.end_sign + block.content  # whatever stands before a record, LineCheck looks at it
+    text = replace(head.text, data=data, first_line=block.line - 1)
+    body = _read_body(text, 1, len(data), len(head.names), head.line_end)
+    return _with_missing(_named(body.columns, head.names), missing), _quotes(body, data, text.quote)
 
 
 def read_csv_blocks(
     path: str | Path, options: CsvOptions | None = None, *, block_bytes: int = BLOCK_BYTES
 ) -> CsvBlocks:
-    """A CSV file that may be larger than memory, to be read block by block; UTF-8 with decimal points only.
+    """A CSV file that may be larger than memory, to be read block by block.
+
+    The same records as of `read_csv`, but for decimal commas, which `decimal_commas` finds when all blocks were read.
 
     Raises
     ------
     InputError
-        As `read_csv`; also for line ends that are carriage returns alone, and for quotes inside values that are not
-        quoted, which need the file as a whole.
+        As `read_csv`.
     """
     path = Path(path)
     options = options or CsvOptions()
-    name = f"'{path.name}'"
     check_is_file(path)
+    name = f"'{path.name}'"
     with _opened(path) as file:
-        _skip_mark(file)
-        sample = _read(file, SAMPLE_BYTES)
-    refuse_nul(name, sample)
-    if not sample.strip(b"\r\n"):
-        raise InputError(f"{name} is empty. The first line must name the columns.")
-    delimiter = options.delimiter or _find_delimiter(name, sample, options.quote)
-    text = CsvText(name, sample, delimiter, options.delimiter is None, options.quote)
-    header, start, line_end = _read_header(text)
-    names, notes = _column_names(text, header)
-    if line_end == b"\r" or b"\n" in sample[: start - len(line_end)]:
-        raise InputError(f"{name}: lines of the header end in a way that only a reader of whole files can tell.")
-    return CsvBlocks(path, names, options, delimiter, notes, start, line_end, block_bytes)
+        sample = b""
+        for chunk in utf8_chunks(name, _chunks(file, SAMPLE_BYTES + 4), options.encoding):
+            sample += chunk
+            if len(sample) > SAMPLE_BYTES:
+                break
+    head = _read_head(name, sample, options)
+    return CsvBlocks(path, options, replace(head, text=replace(head.text, data=b"")), block_bytes)
 
 
 def _opened(path: Path) -> BinaryIO:
     return cast("BinaryIO", gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def _read(file: BinaryIO, n: int) -> bytes:
+def _chunks(file: BinaryIO, n: int) -> Iterator[bytes]:
     try:
-        return file.read(n)
+        chunk = file.read(max(n, 4))  # enough to tell the mark of an encoding
+        while chunk:
+            yield chunk
+            chunk = file.read(n)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"'{Path(file.name).name}' cannot be read: it is cut short, or damaged.") from error
-
-
-def _skip_mark(file: BinaryIO) -> int:
-    """Skip the mark of UTF-8 at the beginning of a file."""
-    if _read(file, len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
-        file.seek(0)
-    return 0
-
-
-def _blocks_of_lines(file: BinaryIO, quote: str, block_bytes: int, name: str) -> Iterator[tuple[bytes, int]]:
-    """Whole records, without the line end of the last, and how many lines they take. Blank lines at the end are left.
-
-    A block ends with a line feed outside quotes, behind a line that is not blank.
-    """
-    rest = b""
-    while True:
-        more = _read(file, block_bytes)
-        rest += more
-        end = _end_of_records(rest, quote) if more else len(rest)
-        content = len(rest[:end].rstrip(b"\r\n"))
-        if content:
-            line_end = 2 if rest[content : content + 2] == b"\r\n" else min(1, len(rest) - content)
-            yield rest[:content], rest.count(b"\n", 0, content + line_end)
-            rest = rest[content + line_end :]
-        if not more:
-            return
-
-
-def _end_of_records(data: bytes, quote: str) -> int:
-    """Behind the last line feed that stands outside quotes."""
-    if not quote or quote.encode() not in data:
-        return data.rfind(b"\n") + 1
-    content = np.frombuffer(data, np.uint8)
-    inside = np.bitwise_xor.accumulate((content == ord(quote)).view(np.uint8))
-    ends = np.flatnonzero((content == ord("\n")) & (inside == 0))
-    return int(ends[-1]) + 1 if len(ends) else 0
+        raise not_gzip(Path(file.name)) from error
 
 
 # The first lines
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the first lines tell: how the file is written, the columns, and where the records begin."""
+
+    text: CsvText
+    names: list[str]
+    notes: list[str]
+    start: int
+    line_end: bytes
+    first_line: int
+    """The line of the first record."""
+
+    @property
+    def end_sign(self) -> bytes:
+        """The last sign of every line."""
+        return self.line_end[-1:]
+
+    def no_records(self) -> InputError:
+        """The error for a file that ends with its header."""
+        return InputError(f"{self.text.name} has a header with {counted(len(self.names), 'column')} and no records.")
+
+
+def _read_head(name: str, data: bytes, options: CsvOptions) -> Head:
+    if not data.strip(b"\r\n"):
+        raise InputError(f"{name} is empty. The first line must name the columns.")
+    delimiter = options.delimiter or _find_delimiter(name, data, options.quote)
+    text = CsvText(name, data, delimiter, options.delimiter is None, options.quote)
+    header, start, line_end = _read_header(text)
+    names, notes = _column_names(text, header)
+    return Head(text, names, notes, start, line_end, data.count(line_end[-1:], 0, start) + 1)
 
 
 def _find_delimiter(name: str, data: bytes, quote: str) -> str:
@@ -335,7 +392,7 @@ def _read_body(text: CsvText, start: int, end: int, n_columns: int, line_end: by
         lines = LineCheck(text, start, end, n_columns, has_quotes=has_quotes).lines_of_records()
     except StrayQuoteError:
         body = _read_slowly(text, start, end, n_columns, b"\n")
-        return replace(body, n_stray_quotes=_n_records_with_quotes(body.columns, text.quote))
+        return replace(body, has_stray_quotes=True)
     columns = _read_fast(text, start, end, n_columns, has_quotes=has_quotes)
     if columns is None or columns.height != len(lines):
         return _read_slowly(text, start, end, n_columns, b"\n")
@@ -346,7 +403,7 @@ def _read_lone_returns(text: CsvText, start: int, end: int, n_columns: int, line
     """Records without quotes whose lines end with a carriage return alone."""
     line_feed = text.data.find(b"\n", start, end)
     if line_feed >= 0:
-        raise text.lone_return(text.data.count(line_end, 0, line_feed) + 1)
+        raise text.lone_return(text.data.count(line_end, 0, line_feed) + text.first_line)
     same = replace(text, data=text.data.replace(line_end, b"\n"))
     return _read_body(same, start, end, n_columns, b"\n")
 
@@ -374,7 +431,7 @@ def _read_slowly(text: CsvText, start: int, end: int, n_columns: int, line_end: 
     """The body as Python's csv module reads it, refusing what is not exact."""
     body = text.data[start:end].decode()
     reader = _csv_reader(_lines_with_ends(body, line_end.decode()), text.delimiter, text.quote, strict=True)
-    n_lines_before = text.data.count(line_end, 0, start)
+    n_lines_before = text.data.count(line_end, 0, start) + text.first_line - 1
     records: list[list[str]] = []
     lines: list[int] = []
     while True:
@@ -407,12 +464,19 @@ def _explained(text: CsvText, line: int, error: csv.Error) -> InputError:
     return InputError(f"{text.name}, line {line:,}: the record that begins here cannot be read ({reason}).")
 
 
+def _named(columns: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    return columns.rename(dict(zip(columns.columns, names, strict=True)))
+
+
 def _text_columns(n_columns: int) -> dict[str, type[pl.String]]:
     return {str(position): pl.String for position in range(n_columns)}
 
 
-def _n_records_with_quotes(columns: pl.DataFrame, quote: str) -> int:
-    return int(columns.select(pl.any_horizontal(pl.all().str.contains(quote, literal=True)).sum()).item())
+def _quotes(body: _Body, data: bytes, quote: str) -> Quotes:
+    if not body.has_stray_quotes and (not quote or 2 * quote.encode() not in data):
+        return Quotes()
+    has_quote = pl.any_horizontal(pl.all().str.contains(quote, literal=True))
+    return Quotes(int(body.columns.select(has_quote.sum()).item()), body.has_stray_quotes)
 
 
 # The values
@@ -426,58 +490,58 @@ def _with_missing(frame: pl.DataFrame, missing: Iterable[str]) -> pl.DataFrame:
     return frame.with_columns(pl.when(~is_missing).then(pl.all()))
 
 
-def _with_decimal_points(name: str, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Decimal points for decimal commas in the columns that hold nothing else than such numbers."""
-    has_comma = _columns_where(frame, pl.all().str.contains(",", literal=True).any())
-    has_point = _columns_where(frame, pl.all().str.contains(".", literal=True).any())
-    changed = _columns_where(frame.select(has_comma), pl.all().str.contains(DECIMAL_COMMA).all())
-    doubtful = _columns_where(frame.select(has_point), pl.all().str.contains(DECIMAL_POINT).all())
+def decimal_commas(name: str, texts: pl.LazyFrame, decimal: str) -> tuple[list[pl.Expr], list[str]]:
+    """What turns decimal commas into points, where that was asked for, and what there is to tell about commas.
+
+    Only columns that hold nothing else than such numbers are changed. Where the decimal point was asked for they stay
+    texts: 1,234 may be a thousand.
+    """
+    commas = _columns_of_numbers(texts, ",", DECIMAL_COMMA)
+    if decimal == ".":
+        return [], _notes_on_commas_kept(name, commas)
+    doubtful = _columns_of_numbers(texts, ".", DECIMAL_POINT)
     notes = []
-    if changed:
-        notes.append(
-            f"Decimal commas in {counted(len(changed), 'column')} of {name} became points: {_listed(changed)}."
-        )
+    if commas:
+        notes.append(f"Decimal commas in {counted(len(commas), 'column')} of {name} became points: {_listed(commas)}.")
     if doubtful:
         notes.append(
             f"{counted(len(doubtful), 'column')} of {name} hold numbers with a point although the decimal comma was "
             f"asked for, and were left as they are: {_listed(doubtful)}."
         )
-    return frame.with_columns(pl.col(changed).str.replace(",", ".", literal=True)), notes
+    return [pl.col(commas).str.replace(",", ".", literal=True)], notes
 
 
-def _notes_on_decimal_commas(name: str, frame: pl.DataFrame) -> list[str]:
-    """What to tell where columns look like numbers with a decimal comma and the decimal point was asked for.
-
-    They stay texts: 1,234 may be a thousand.
-    """
-    likely = _columns_where(frame.head(SAMPLE_RECORDS), pl.all().str.contains(DECIMAL_COMMA).all())
-    has_comma = _columns_where(frame.select(likely), pl.all().str.contains(",", literal=True).any())
-    sure = _columns_where(frame.select(has_comma), pl.all().str.contains(DECIMAL_COMMA).all())
-    if not sure:
+def _notes_on_commas_kept(name: str, columns: Sequence[str]) -> list[str]:
+    if not columns:
         return []
     return [
-        f"Nothing but numbers with a comma is in {counted(len(sure), 'column')} of {name}, read as texts: "
-        f"{_listed(sure)}. Where it is the decimal sign, say --decimal , (in Python CsvOptions(decimal=','))."
+        f"Nothing but numbers with a comma is in {counted(len(columns), 'column')} of {name}, read as texts: "
+        f"{_listed(columns)}. Where it is the decimal sign, say --decimal , (in Python CsvOptions(decimal=','))."
     ]
 
 
-def _columns_where(frame: pl.DataFrame, is_wanted: pl.Expr) -> list[str]:
-    if frame.width == 0:
-        return []
-    return [column for column, wanted in frame.select(is_wanted).row(0, named=True).items() if wanted]
+def _columns_of_numbers(texts: pl.LazyFrame, sign: str, form: str) -> list[str]:
+    """The columns that hold nothing but numbers of a form, and its sign at least once; most fall out at first sight."""
+    likely = _columns_where(texts.head(SAMPLE_RECORDS), pl.all().str.contains(form).all())
+    has_sign = _columns_where(texts.select(likely), pl.all().str.contains(sign, literal=True).any())
+    return _columns_where(texts.select(has_sign), pl.all().str.contains(form).all())
+
+
+def _columns_where(texts: pl.LazyFrame, is_wanted: pl.Expr) -> list[str]:
+    found = texts.select(is_wanted).collect(engine="streaming")
+    return [column for column, wanted in found.row(0, named=True).items() if wanted] if found.width else []
 
 
 # Lines and words
 
 
-def _notes_on_lines(name: str, data: bytes, content_end: int, line_end: bytes, n_with_stray_quotes: int) -> list[str]:
+def _notes_on_lines(name: str, n_blank: int, quotes: Quotes) -> list[str]:
     notes = []
-    n_blank = data.count(b"\r" if line_end == b"\r" else b"\n", content_end) - 1
     if n_blank > 0:
         notes.append(f"{counted(n_blank, 'blank line')} at the end of {name} left out.")
-    if n_with_stray_quotes:
+    if quotes.has_stray:
         notes.append(
-            f"{counted(n_with_stray_quotes, 'record')} of {name} with the quote character inside a value, at "
+            f"{counted(quotes.records, 'record')} of {name} with the quote character inside a value, at "
             "least once without quotes around that value; it was kept as part of the text."
         )
     return notes

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import io
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -24,12 +25,45 @@ def read_parquet(path: str | Path, *, dropped: Collection[str] = ()) -> Reading:
     """
     path = Path(path)
     check_parquet(path)
+    reading = _plain(path, dropped, lambda: pl.read_parquet(path, glob=False, hive_partitioning=False))
+    refuse_times_beyond_the_day(path, reading.frame.schema, dropped)
+    return reading
+
+
+def parquet_of_bytes(path: Path, content: bytes, dropped: Collection[str] = ()) -> Reading:
+    """Read a Parquet file whose content is at hand, as `read_parquet` does; its path only names it."""
+    _check_marks(path, len(content), content[: len(MAGIC)], content[-len(MAGIC) :])
+    return _plain(path, dropped, lambda: pl.read_parquet(io.BytesIO(content)))
+
+
+def read_records(path: Path, start: int, n_records: int | None, dropped: Collection[str] = ()) -> Reading:
+    """Read some records of a Parquet file, as `read_parquet` reads all."""
+    return _plain(path, dropped, lambda: scan_parquet([path]).slice(start, n_records).collect())
+
+
+def number_of_records(path: Path, dropped: Collection[str] = ()) -> int:
+    """How many records a Parquet file has, by what it says at its end; refused as `read_parquet` refuses."""
+    check_parquet(path)
+    scan = scan_parquet([path])
+    like = _plain(path, dropped, lambda: scan.head(1).collect())
+    refuse_times_beyond_the_day(path, like.frame.schema, dropped)
+    return int(_undamaged(path, lambda: scan.select(pl.len()).collect()).item())
+
+
+def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
+    """Parquet files under one another, with the types that they have."""
+    return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
+
+
+def _undamaged(path: Path, read: Callable[[], pl.DataFrame]) -> pl.DataFrame:
     try:
-        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
+        return read()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"'{path.name}' is a damaged Parquet file. Fetch or write it again.") from error
-    frame = plain_or_refused(path.name, frame, dropped)
-    refuse_times_beyond_the_day(path, frame.schema, dropped)
+
+
+def _plain(path: Path, dropped: Collection[str], read: Callable[[], pl.DataFrame]) -> Reading:
+    frame = plain_or_refused(path.name, _undamaged(path, read), dropped)
     refuse_no_records(path.name, frame)
     return Reading(frame, Source((path,), "parquet"))
 
@@ -65,6 +99,10 @@ def check_parquet(path: Path) -> None:
             last = file.read()
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from error
+    _check_marks(path, n_bytes, first, last)
+
+
+def _check_marks(path: Path, n_bytes: int, first: bytes, last: bytes) -> None:
     if n_bytes == 0:
         raise InputError(f"'{path.name}' is empty. A Parquet file was expected.")
     if first != MAGIC:

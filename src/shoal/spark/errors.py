@@ -9,9 +9,24 @@ from contextlib import contextmanager
 from shoal import errors
 from shoal.errors import InputError, ShoalError
 
-TOLD_BY_CELL = re.compile(
-    r"CellFailedError: (?:(?P<kind>[A-Z]\w+Error): )?(?P<message>.+?)(?:\n\s*\n|\n\s+at |\Z)", re.S
+TOLD_BY_EXECUTOR = re.compile(
+    r"ExecutorError: (?:(?P<kind>[A-Z]\w+Error): )?(?P<message>.+?)(?:\n\s*\n|\n\s+at |\Z)", re.S
 )
+
+
+class ExecutorError(Exception):
+    """What an executor could not do; the message is one of shoal's own, or names the kind of error only."""
+
+    @classmethod
+    @contextmanager
+    def instead(cls) -> Iterator[None]:
+        """Raise it in place of other errors, whose messages may show values of the table."""
+        try:
+            yield
+        except ShoalError as error:
+            raise cls(f"{type(error).__name__}: {error}") from None
+        except Exception as error:
+            raise cls(f"unexpected {type(error).__name__}") from None
 
 
 @contextmanager
@@ -29,7 +44,7 @@ def explained() -> Iterator[None]:
 
 
 def _ours(error: Exception) -> ShoalError:
-    told = TOLD_BY_CELL.search(str(error))
+    told = TOLD_BY_EXECUTOR.search(str(error))
     if told is None:
         return InputError(
             f"Spark could not finish the work ({type(error).__name__}). Its own log says why; look there for executors "
@@ -37,4 +52,4 @@ def _ours(error: Exception) -> ShoalError:
         )
     kind = getattr(errors, told["kind"] or "", InputError)
     message = told["message"].strip()
-    return kind(message if told["kind"] else f"A cell could not be protected: {message}.")
+    return kind(message if told["kind"] else f"An executor could not go on: {message}.")

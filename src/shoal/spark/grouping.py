@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.models.entropy import times_log2
 from shoal.spark.coarse import COUNTED, MASS_GRID, CoarseTree
-from shoal.spark.reading import Facts, frame_of, quoted
+from shoal.spark.reading import Facts, frame_of, mapped, quoted
 from shoal.table.columns import NumberColumn, Whole
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ def persons_of(frame: DataFrame, facts: Facts, *, with_values: bool) -> DataFram
     if person is None:
         fields = [StructField(RECORDS, LongType()), *fields]
         fields += [StructField(name, ArrayType(IntegerType())) for name in values]
-        return used.mapInArrow(_coding(facts, StructType(fields), with_values, alone=True), StructType(fields))
+        return mapped(used, _coding(facts, StructType(fields), with_values, alone=True), StructType(fields))
     fields += [StructField(name, IntegerType()) for name in values]
-    records = used.mapInArrow(_coding(facts, StructType(fields), with_values, alone=False), StructType(fields))
+    records = mapped(used, _coding(facts, StructType(fields), with_values, alone=False), StructType(fields))
     is_nominal = PersonPoints.of(facts).is_nominal
     summed = [
         (functions.min if is_nominal[j] else functions.sum)(name).cast("long").alias(name)
@@ -321,7 +321,7 @@ def records_in_cells(
             lines = coded(rows, facts, with_values=False).with_columns(pl.lit(1, pl.Int64).alias(RECORDS))
             yield from in_batches(rows.with_columns(pl.Series(OWN_CELL, tree.place(points.points(lines)))), schema)
 
-    return records.mapInArrow(place, schema)
+    return mapped(records, place, schema)
 
 
 OWN_PERSON, OWN_CELL = "_shoal_person", "_shoal_cell"

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import ShoalError
 from shoal.grouping.feasibility import refuse_impossible
 from shoal.grouping.grouping import Method
 from shoal.masking import secrecy
@@ -25,8 +24,9 @@ from shoal.measuring.utility import PartOfLoss, loss_of_part
 from shoal.models.contract import Model
 from shoal.progress import silent
 from shoal.spark.coarse import is_countable
+from shoal.spark.errors import ExecutorError
 from shoal.spark.grouping import OWN_CELL, as_arrow
-from shoal.spark.reading import Facts, frame_of
+from shoal.spark.reading import Facts, frame_of, mapped_by
 from shoal.table.apart import COUNT, GROUP, MEMBER, PERSONS, RECORDS, what_is_counted
 from shoal.table.table import Table
 
@@ -56,10 +56,6 @@ class Work:
     mask: Mask
     key: bytes
     is_one_cell: bool
-
-
-class CellFailedError(Exception):
-    """A cell could not be protected; the message is one of shoal's own, or names the kind of error only."""
 
 
 def keyed_bytes(key: bytes, cell: int) -> Callable[[int], bytes]:
@@ -119,21 +115,16 @@ def _without_categories(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
 
 
-def cell_maker(work: Work, schema: StructType) -> Callable[[tuple[Any, ...], Any], Any]:
+def cell_maker(work: Work, schema: StructType) -> Callable[[int, Any], Any]:
     """The function that Spark calls for each cell, with its records as an Arrow table."""
 
-    def make(key: tuple[Any, ...], arrow: Any) -> Any:
-        cell = int(key[0].as_py())
-        try:
+    def make(cell: int, arrow: Any) -> Any:
+        with ExecutorError.instead():
             lines, loss = protect_cell(frame_of(arrow).drop(OWN_CELL), cell, work)
             lost = pl.DataFrame({KIND: [LOST], LOSS: [json.dumps(asdict(loss))]})
             whole = pl.concat([lines, lost], how="diagonal_relaxed")
             absent = [pl.lit(None).alias(name) for name in schema.fieldNames() if name not in whole.columns]
             return as_arrow(whole.with_columns(*absent), schema)
-        except ShoalError as error:
-            raise CellFailedError(f"{type(error).__name__}: {error}") from None
-        except Exception as error:  # its message may show values of the table
-            raise CellFailedError(f"unexpected {type(error).__name__}") from None
 
     return make
 
@@ -141,7 +132,7 @@ def cell_maker(work: Work, schema: StructType) -> Callable[[tuple[Any, ...], Any
 def cells(records: DataFrame, work: Work) -> DataFrame:
     """All lines of all cells."""
     schema = schema_of_lines(records, work)
-    return records.groupBy(OWN_CELL).applyInArrow(cell_maker(work, schema), schema)
+    return mapped_by(records, OWN_CELL, cell_maker(work, schema), schema)
 
 
 def schema_of_lines(records: DataFrame, work: Work) -> StructType:

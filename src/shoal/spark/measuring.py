@@ -47,7 +47,7 @@ from shoal.measuring.risk import NEEDS, Risk, risk_of_counts
 from shoal.models.contract import Model
 from shoal.models.counts import VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.verdict import BOUND, NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, ModelVerdict, Verdict, judge
-from shoal.spark.reading import SensitiveFacts, facts_of_counts, frame_of, quoted, sensitive_facts
+from shoal.spark.reading import SensitiveFacts, facts_of_counts, frame_of, mapped_by, quoted, sensitive_facts
 from shoal.table.apart import GROUP, PERSONS, count_linked, names_of_counts
 from shoal.table.columns import category_column
 from shoal.table.observe import Observation
@@ -356,7 +356,7 @@ def _tell(counts: GroupCounts, verdict: Verdict, alone: Alone) -> _Told:
 def _collected(rows: DataFrame, tell: Callable[[pl.DataFrame], _Told]) -> list[_Told]:
     """What every bucket tells."""
 
-    def make(arrow: Any) -> Any:
+    def make(_: int, arrow: Any) -> Any:
         import pyarrow as pa
 
         frame = frame_of(arrow).drop(BUCKET)
@@ -366,7 +366,7 @@ def _collected(rows: DataFrame, tell: Callable[[pl.DataFrame], _Told]) -> list[_
             raise RuntimeError(f"unexpected {type(error).__name__} while groups were recounted") from None
         return pa.table({"told": pa.array([told], pa.string())})
 
-    texts = rows.groupBy(BUCKET).applyInArrow(make, "told string").collect()
+    texts = mapped_by(rows, BUCKET, make, "told string").collect()
     parts = [json.loads(row["told"]) for row in texts]
     return [_Told(**{**part, "alone": Alone(**part["alone"])}) for part in parts]
 

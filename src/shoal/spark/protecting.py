@@ -41,6 +41,7 @@ from shoal.spark.masking import (
 from shoal.spark.measuring import Apart, recount
 from shoal.spark.reading import Facts, facts_of, quoted, refuse_misfits
 from shoal.spark.release import SparkRelease
+from shoal.spark.session import case_sensitive
 from shoal.table.apart import GROUP, MEMBER
 from shoal.table.schema import Schema
 
@@ -114,7 +115,7 @@ def protect(
     seed = checked_seed(seed)
     limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
     refuse_misfits(spark_frame, schema)
-    with errors.explained():
+    with errors.explained(), case_sensitive(spark_frame.sparkSession):
         progress("reading", 0.0)
         asks_of_values = any(not model.needs <= SPREAD for model in models)
         frame, facts = facts_of(spark_frame, schema, with_persons=asks_of_values)

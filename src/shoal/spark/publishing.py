@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from shoal.errors import OutputError, ParameterError
 from shoal.pipeline import not_met
@@ -16,13 +18,19 @@ from shoal.publishing.codebook import CODEBOOK, codebook_of, files_of_tables, wi
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.read import refuse_unreadable
+from shoal.publishing.tables import refuse_for_csv
 from shoal.publishing.write import write_json
+from shoal.reading import CsvOptions
+from shoal.reading.parquet import scan_parquet
 from shoal.spark import errors
+from shoal.spark.files import read_tables
 from shoal.spark.measuring import Apart, recount
+from shoal.spark.reading import frame_of, mapped, quoted
 from shoal.spark.release import SparkRelease
+from shoal.spark.session import case_sensitive
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 FORMATS = ("parquet", "csv")
 
@@ -33,6 +41,7 @@ def write_release(
     *,
     overwrite: bool,
     format: str,
+    csv: CsvOptions,
     policy_text: str | None,
     inputs: Sequence[str],
     started: datetime | None,
@@ -41,21 +50,23 @@ def write_release(
     if format not in FORMATS:
         raise ParameterError("On Spark a release is written as parquet or csv.")
     refuse_unreadable(release.models)
+    csv = CsvOptions(delimiter=csv.delimiter or ",")
     started = started or datetime.now(UTC)
     policy_text = policy_text if policy_text is not None else policy_of(release).to_toml()
     local = [Path(path) for path in inputs if "://" not in path]
-    with errors.explained(), replacing_folder(folder, overwrite=overwrite, inputs=local) as new:
+    spark = release.data.sparkSession
+    with errors.explained(), case_sensitive(spark), replacing_folder(folder, overwrite=overwrite, inputs=local) as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
-        data = _written(release.data, new / f"release.{format}", format)
+        data = _written(release.data, new / f"release.{format}", format, csv)
         names = files_of_tables(release.tables, format)
-        tables = {name: _written(release.tables[name], new / file, format) for name, file in names.items()}
+        tables = {name: _written(release.tables[name], new / file, format, csv) for name, file in names.items()}
         linked = None
         if release.linked is not None:
-            linked = _written(release.linked, steward / "linked.parquet", "parquet")
+            linked = _written(release.linked, steward / "linked.parquet", "parquet", csv)
         release = _verified(release, data, Apart(type(release.mask), tables, linked) if linked is not None else None)
-        _written(release.groups, steward / "groups.parquet", "parquet")
-        write_json(new / CODEBOOK, with_files(codebook(release, format), new))
+        _written(release.groups, steward / "groups.parquet", "parquet", csv)
+        write_json(new / CODEBOOK, with_files(codebook(release, format, csv), new))
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         write_json(steward / "report.json", release.to_dict())
         write_manifest(
@@ -66,29 +77,76 @@ def write_release(
     return Path(folder)
 
 
-def _written(frame: DataFrame, path: Path, format: str) -> DataFrame:
+def _written(frame: DataFrame, path: Path, format: str, csv: CsvOptions) -> DataFrame:
     """Write a Spark frame as a folder of part files with plain names, and read it back."""
     place = path.absolute().as_uri()
-    spark = frame.sparkSession
-    writer = frame.write.option("header", True).option("escape", '"').option("emptyValue", '""')
     if format == "parquet":
-        writer.parquet(place)
+        frame.write.parquet(place)
     else:
-        writer.csv(place)
+        _refuse_for_csv(frame)
+        _csv_texts(frame, csv).write.text(place)
     if not path.is_dir():
         raise OutputError(
             "The executors wrote the release where the driver cannot see it. Name a folder that all of them share. "
             "Nothing was written."
         )
-    parts = sorted(part for part in path.iterdir() if part.name.startswith("part-"))
+    parts = sorted(part for part in path.iterdir() if part.name.startswith("part-") and _has_records(part, format))
     for part in path.iterdir():
         if part not in parts:
             part.unlink()
     for number, part in enumerate(parts):
         part.rename(path / f"part-{number:05d}.{format}")
     if format == "parquet":
-        return spark.read.parquet(place)
-    return spark.read.option("header", True).option("escape", '"').schema(frame.schema).csv(place)
+        return frame.sparkSession.read.parquet(place)
+    return read_tables(frame.sparkSession, [place], csv=csv).frame
+
+
+def _has_records(part: Path, format: str) -> bool:
+    """Whether a part file holds anything; of a partition without records Spark may write one that does not."""
+    if format == "csv":
+        return bool(part.stat().st_size)
+    return bool(scan_parquet([part]).select(pl.len()).collect().item())
+
+
+def _csv_texts(frame: DataFrame, csv: CsvOptions) -> DataFrame:
+    """The content of CSV files as the engine in memory writes them: a text for each batch, the names in the first."""
+    delimiter = csv.delimiter or ","
+
+    def write(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        is_first = True
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            with errors.ExecutorError.instead():
+                text = frame_of(batch).write_csv(separator=delimiter, include_header=is_first)
+            is_first = False
+            yield pa.RecordBatch.from_arrays([pa.array([text.removesuffix("\n")], pa.string())], names=["value"])
+
+    return mapped(frame, write, "value string")
+
+
+def _refuse_for_csv(frame: DataFrame) -> None:
+    """Refuse what would not come back from CSV files, in the words of the engine in memory."""
+    from pyspark.sql import functions
+    from pyspark.sql.types import StringType
+
+    samples: dict[str, list[str | None]] = {name: [] for name in frame.columns}
+    texts = [field.name for field in frame.schema.fields if isinstance(field.dataType, StringType)]
+    odd: dict[str | None, Callable[[Column], Column]] = {
+        None: lambda column: column.isNull(),
+        "": lambda column: column == functions.lit(""),
+        "\0": lambda column: column.contains("\0"),
+    }
+    asked = [(name, value) for name in texts for value in odd]
+    counts = frame.agg(
+        functions.lit(0), *(functions.count_if(odd[value](quoted(name))) for name, value in asked)
+    ).first()
+    assert counts is not None
+    for (name, value), count in zip(asked, counts[1:], strict=True):
+        samples[name] += [value] if count else []
+    refuse_for_csv(pl.DataFrame([pl.Series(name, values, pl.String) for name, values in samples.items()], strict=False))
 
 
 def _verified(release: SparkRelease, data: DataFrame, apart: Apart | None) -> SparkRelease:
@@ -107,7 +165,7 @@ def _verified(release: SparkRelease, data: DataFrame, apart: Apart | None) -> Sp
     return replace(release, risk=risk, verdict=verdict)
 
 
-def codebook(release: SparkRelease, format: str) -> dict[str, Any]:
+def codebook(release: SparkRelease, format: str, csv: CsvOptions) -> dict[str, Any]:
     """What a reader of the released table must know; nothing of single persons, and nothing of its files yet."""
     book = codebook_of(
         release.schema,
@@ -120,7 +178,7 @@ def codebook(release: SparkRelease, format: str) -> dict[str, Any]:
         tables={name: table.columns for name, table in release.tables.items()},
         limit=release.alone_limit,
     )
-    return {**book, **how_cells_are_written(format, None, safe_cells=False)}
+    return {**book, **how_cells_are_written(format, csv, safe_cells=False)}
 
 
 def policy_of(release: SparkRelease) -> Policy:

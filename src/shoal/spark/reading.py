@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -195,11 +195,39 @@ def quoted(name: str) -> Column:
     return functions.col("`" + name.replace("`", "``") + "`")
 
 
+def mapped(frame: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], form: Any) -> DataFrame:
+    """What a function makes of the batches of a frame, whatever its columns are called.
+
+    Spark itself looks columns up by their names here, and takes a dot or a backtick in one for something else.
+    """
+    names = frame.columns
+
+    def named(batches: Iterator[Any]) -> Iterator[Any]:
+        return function(batch.rename_columns(names) for batch in batches)
+
+    return _with_plain_names(frame).mapInArrow(named, form)
+
+
+def mapped_by(frame: DataFrame, by: str, function: Callable[[int, Any], Any], form: Any) -> DataFrame:
+    """What a function makes of the records that have the same number in a column: of the number and an Arrow table."""
+    names = frame.columns
+
+    def named(key: tuple[Any, ...], table: Any) -> Any:
+        return function(int(key[0].as_py()), table.rename_columns(names))
+
+    plain = _with_plain_names(frame)
+    return plain.groupBy(plain.columns[names.index(by)]).applyInArrow(named, form)
+
+
+def _with_plain_names(frame: DataFrame) -> DataFrame:
+    return frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+
+
 def frame_of(batch: Any) -> pl.DataFrame:
     """An Arrow batch or table as a polars frame."""
     frame = pl.from_arrow(batch)
     assert isinstance(frame, pl.DataFrame)
-    return frame
+    return frame.rename(dict(zip(frame.columns, batch.schema.names, strict=True)))  # polars renames what has no name
 
 
 def refuse_misfits(frame: DataFrame, schema: Schema) -> None:
@@ -230,7 +258,7 @@ def facts_of(frame: DataFrame, schema: Schema, *, with_persons: bool) -> tuple[D
     with_persons
         Whether it is needed how many persons have each sensitive value.
     """
-    frame, notes = _without_missing(frame, schema)
+    frame, notes = _without_missing(_with_plain_floats(frame, schema), schema)
     seen = _look_at_all(frame, schema)
     n_records = seen["records"]
     if not n_records:
@@ -256,6 +284,24 @@ def facts_of(frame: DataFrame, schema: Schema, *, with_persons: bool) -> tuple[D
     refuse_shared(schema, shared)
     notes = (*notes, *told, *notes_on_shared(schema, shared))
     return frame, Facts(schema, quasi, sensitive, n_records, schema.person is None, time_type, notes, shared)
+
+
+def _with_plain_floats(frame: DataFrame, schema: Schema) -> DataFrame:
+    """Floats that count as one value written as one, as in memory: -0.0 as 0.0, NaN as missing where values stay."""
+    from pyspark.sql import functions
+    from pyspark.sql.types import DoubleType, FloatType
+
+    columns = []
+    for own in frame.schema.fields:
+        column = quoted(own.name)
+        if isinstance(own.dataType, DoubleType | FloatType) and own.name != schema.person:
+            zero = functions.lit(0.0).cast(own.dataType)
+            plain = functions.when(column == zero, zero).otherwise(column)
+            if own.name in (*schema.sensitive, *schema.kept):
+                plain = functions.when(~functions.isnan(column), plain)
+            column = plain.alias(own.name)
+        columns.append(column)
+    return frame.select(*columns)
 
 
 def _without_missing(frame: DataFrame, schema: Schema) -> tuple[DataFrame, tuple[str, ...]]:
@@ -300,7 +346,7 @@ def _look_at_all(frame: DataFrame, schema: Schema) -> dict[str, Any]:
         if seen is not None:
             yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(seen)], pa.binary())], names=["seen"])
 
-    rows = frame.select(*map(quoted, watched)).mapInArrow(look, "seen binary").collect()
+    rows = mapped(frame.select(*map(quoted, watched)), look, "seen binary").collect()
     total: dict[str, Any] = {"records": 0, "missing_persons": 0, "columns": {}, "time": None, "letters": {}}
     for row in rows:
         own = pickle.loads(row["seen"])
@@ -558,7 +604,7 @@ def _spelled(frame: DataFrame, schema: Schema, form: str) -> DataFrame:
             column = spelled(ids, form).to_arrow().cast(batch.schema.field(place).type)
             yield batch.set_column(place, batch.schema.field(place), column)
 
-    return kept.mapInArrow(spell, kept.schema)
+    return mapped(kept, spell, kept.schema)
 
 
 def sensitive_facts(frame: DataFrame, name: str, spelling: str, person: str | None = None) -> SensitiveFacts:

@@ -13,6 +13,7 @@ from shoal.measuring.risk import Risk
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
 from shoal.models.verdict import Verdict
+from shoal.reading import CsvOptions
 from shoal.table.schema import Schema
 from shoal.table.shared_dates import SharedDates
 
@@ -112,6 +113,7 @@ class SparkRelease:
         *,
         overwrite: bool = False,
         format: str = "parquet",
+        csv: CsvOptions | None = None,
         policy_text: str | None = None,
         inputs: Sequence[str] = (),
         started: datetime | None = None,
@@ -124,6 +126,8 @@ class SparkRelease:
             Where to; it must be absent, empty, or with `overwrite` an earlier release.
         format
             "parquet" or "csv": release.parquet and release.csv are folders of part files.
+        csv
+            Of a CSV release, the delimiter; it is always in UTF-8.
         inputs
             What the manifest calls the inputs.
 
@@ -137,5 +141,12 @@ class SparkRelease:
         from shoal.spark.publishing import write_release
 
         return write_release(
-            self, folder, overwrite=overwrite, format=format, policy_text=policy_text, inputs=inputs, started=started
+            self,
+            folder,
+            overwrite=overwrite,
+            format=format,
+            csv=csv or CsvOptions(),
+            policy_text=policy_text,
+            inputs=inputs,
+            started=started,
         )

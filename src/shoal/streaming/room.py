@@ -13,8 +13,9 @@ import polars as pl
 from shoal.errors import ShoalError
 from shoal.reading import CsvOptions
 from shoal.reading.csv import read_csv_blocks
+from shoal.reading.parquet import scan_parquet
 from shoal.reading.source import check_is_file
-from shoal.streaming.source import PORTION, scan_parquet
+from shoal.streaming.source import PORTION
 from shoal.table.schema import Schema
 
 MARGIN = 0.9

@@ -11,8 +11,8 @@ import polars as pl
 
 from shoal.errors import InputError, SchemaError
 from shoal.reading import CsvOptions
-from shoal.reading.csv import read_csv_blocks
-from shoal.reading.parquet import check_parquet, refuse_times_beyond_the_day
+from shoal.reading.csv import decimal_commas, read_csv_blocks
+from shoal.reading.parquet import check_parquet, refuse_times_beyond_the_day, scan_parquet
 from shoal.reading.source import plain_or_refused, refuse_no_records
 from shoal.table.schema import Schema
 from shoal.table.table import dates_published, plain_floats, refuse_unpublishable
@@ -48,7 +48,9 @@ class FileSource:
         for number, frame in enumerate(blocks.frames):
             parts.append(work / f"texts-{number:06d}.parquet")
             frame.write_parquet(parts[-1], compression="lz4")
-        return cls(path.name, scan_parquet(parts), portion, blocks.options(), tuple(blocks.notes))
+        texts = scan_parquet(parts)
+        changed, notes = decimal_commas(f"'{path.name}'", texts, options.decimal)
+        return cls(path.name, texts.with_columns(changed), portion, blocks.options(), (*blocks.notes(), *notes))
 
     @cached_property
     def schema(self) -> pl.Schema:
@@ -99,11 +101,6 @@ class FileSource:
 
     def _damaged(self) -> InputError:
         return InputError(f"'{self.name}' is damaged or cannot be read on. Fetch or write it again.")
-
-
-def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
-    """Parquet files under one another, with the types that they have."""
-    return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
 
 
 def with_plain_floats(source: FileSource, schema: Schema) -> FileSource:

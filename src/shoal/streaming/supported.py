@@ -99,6 +99,4 @@ def _csv(options: CsvOptions) -> list[str]:
     why = []
     if codecs.lookup(options.encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
         why.append(f"CSV files in {options.encoding} are decoded whole; those in UTF-8 are not.")
-    if options.decimal != ".":
-        why.append("Decimal commas are told from the whole file.")
     return why
