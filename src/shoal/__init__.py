@@ -36,7 +36,9 @@ if TYPE_CHECKING:
         RecordRisk,
         TCloseness,
     )
-    from shoal.pipeline import assess, attack, attack_background, attack_suite, protect, verify
+    from shoal.pipeline import assess, attack, attack_background, attack_by_exclusion, protect, verify
+    from shoal.policy import Policy
+    from shoal.publishing.release import Release
     from shoal.reading import CsvOptions, Join, read_files
     from shoal.remembering import Ledger
     from shoal.table.hierarchy import Hierarchy
@@ -44,9 +46,13 @@ if TYPE_CHECKING:
     from shoal.tuning import Target, compare, tune
 
 _HOME = {
-    **dict.fromkeys(("assess", "attack", "attack_background", "attack_suite", "protect", "verify"), "shoal.pipeline"),
+    **dict.fromkeys(
+        ("assess", "attack", "attack_background", "attack_by_exclusion", "protect", "verify"), "shoal.pipeline"
+    ),
     **dict.fromkeys(("Schema", "Number", "Nominal", "Ordered", "Date"), "shoal.table.schema"),
     "Hierarchy": "shoal.table.hierarchy",
+    "Policy": "shoal.policy",
+    "Release": "shoal.publishing.release",
     "mine": "shoal.mining.mine",
     "Knowledge": "shoal.mining.knowledge",
     **dict.fromkeys(("Item", "Rule", "Rules"), "shoal.mining.rules"),
@@ -95,9 +101,11 @@ __all__ = [
     "OutputError",
     "ParameterError",
     "PersonKAnonymity",
+    "Policy",
     "PolicyError",
     "PrivacyNotMetError",
     "RecordRisk",
+    "Release",
     "Rule",
     "Rules",
     "Schema",
@@ -109,7 +117,7 @@ __all__ = [
     "assess",
     "attack",
     "attack_background",
-    "attack_suite",
+    "attack_by_exclusion",
     "compare",
     "mine",
     "protect",

@@ -47,6 +47,7 @@ from shoal.models.every_table import EveryTable
 from shoal.models.exact import IntArray
 from shoal.models.related import Related
 from shoal.models.verdict import Verdict
+from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy
 from shoal.progress import Progress, silent
 from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Assessment, Release
@@ -84,11 +85,11 @@ def assess(
 
 def protect(
     frame: Any,
-    schema: Schema,
-    models: Sequence[Model],
+    schema: Schema | Policy,
+    models: Sequence[Model] | None = None,
     *,
-    method: str | Method = "balance-tree",
-    mask: str | Mask = "range",
+    method: str | Method = DEFAULT_METHOD,
+    mask: str | Mask = DEFAULT_MASK,
     seed: int | None = None,
     max_suppressed: int = 0,
     max_records: int | None = None,
@@ -111,7 +112,8 @@ def protect(
     Parameters
     ----------
     frame, schema, models
-        The table (pandas, polars or pyarrow), the roles of its columns, and what every group must meet.
+        The table (pandas, polars or pyarrow), the roles of its columns, and what every group must meet; or the table
+        and a `Policy`, which has all choices that make a release; beside it only a seed may be given.
     method, mask
         How groups are formed and what is shown of them, by name; their options are further keyword arguments.
     seed
@@ -158,6 +160,21 @@ def protect(
     -----
     The verdict is recounted from the table as it will be published, not believed from the grouping.
     """
+    if isinstance(schema, Policy):
+        policy = schema
+        given = {
+            "models": models, "method": method, "mask": mask, "max_suppressed": max_suppressed,
+            "max_records": max_records, "max_linkage": max_linkage, "max_alone": max_alone, "allow_alone": allow_alone,
+            "knowledge": knowledge, **options,
+        }  # fmt: skip
+        _refuse_beside_policy(given)
+        return protect(
+            frame, policy.schema(policy.folder, to_polars(frame)[0]), policy.models, progress=progress,
+            measure_input=measure_input, queries=queries, query_kinds=query_kinds, associations=associations,
+            attacks=attacks, line_of=line_of, views=views,
+            **{**policy.choices, "seed": policy.seed if seed is None else seed},
+        )  # fmt: skip
+    models = models if models is not None else ()
     started = time.perf_counter()
     chosen_method, chosen_mask = choose(method, mask, options)
     check_asked(schema, models)
@@ -250,7 +267,7 @@ def _answer(release: Release, n: int, kinds: Sequence[str]) -> Release:
     return replace(release, query_error=counted, aggregate_error=others)
 
 
-def attack(
+def attack_by_exclusion(
     frame: Any,
     schema: Schema,
     *,
@@ -345,10 +362,10 @@ def attack_background(
     return [attack_on_background(counts, column, l) for column in schema.sensitive]
 
 
-def attack_suite(
-    frame: Any,
-    schema: Schema,
+def attack(
+    release: Any,
     original: Any = None,
+    schema: Schema | None = None,
     *,
     attacks: Sequence[str] | None = None,
     mask: str = "range",
@@ -363,16 +380,17 @@ def attack_suite(
     models: Sequence[Model] = (),
     other: OtherRelease | None = None,
 ) -> SuiteResult:
-    """Try every attack that applies to a published table, each with an interval and beside blind guessing.
+    """Try every attack that applies to a release, each with an interval and beside blind guessing.
 
     Parameters
     ----------
-    frame, tables
-        As in `verify`; of any origin, such as a table that was made k-anonymous by rows.
-    schema
-        The roles of the original's columns, with the hierarchies that the release was masked by.
+    release, tables
+        What `protect` gave, which knows its original and how it was made; or a published table as in `verify`, of any
+        origin, such as one that was made k-anonymous by rows.
     original
-        The table as it was. Without it only attacks that need no more than the release are tried.
+        The table as it was. Without it only attacks that need no more than the published table are tried.
+    schema
+        Of a published table: the roles of the original's columns, with the hierarchies that it was masked by.
     attacks
         The names of attacks, of `shoal.attacking.suite.ATTACKS`; all unless told.
     mask
@@ -392,12 +410,15 @@ def attack_suite(
     other
         Another release about the same persons, for the attack by two releases.
     """
+    if isinstance(release, Release):
+        return release.attack(attacks, targets=targets, known_values=known_values, similar=similar, seed=seed)
     check_asked(schema, models)
+    assert schema is not None
     if isinstance(targets, bool) or not isinstance(targets, int) or targets < 1:
         raise ParameterError("targets must be a whole number from 1 on.")
     if not known_values or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in known_values):
         raise ParameterError("known_values must be whole numbers from 1 on, such as [1, 2].")
-    records, _ = to_polars(frame)
+    records, _ = to_polars(release)
     if not len(records):
         raise InputError("The published table has no records.")
     table = None if original is None else Table.from_frame(original, schema)
@@ -421,7 +442,7 @@ def attack_suite(
 
 @dataclass(frozen=True, kw_only=True)
 class OtherRelease:
-    """Another release about the same persons, for `attack_suite`: its table, the roles of its columns, its mask."""
+    """Another release about the same persons, for `attack`: its table, the roles of its columns, its mask."""
 
     frame: Any
     schema: Schema
@@ -565,6 +586,17 @@ def _mask_meant(mask: str | None, schema: Schema, tables: Mapping[str, Any] | No
     if not meant.links_values and GROUP in {name for name, _ in schema.roles()}:
         raise SchemaError(f"The mask {mask} publishes a column '{GROUP}' of its own: give yours another name.")
     return meant
+
+
+def _refuse_beside_policy(given: Mapping[str, Any]) -> None:
+    """Refuse choices that a policy makes and that were given beside it; which of the two counts would be a guess."""
+    usual = {"method": DEFAULT_METHOD, "mask": DEFAULT_MASK, "max_suppressed": 0, "allow_alone": False}
+    beside = [name for name, value in given.items() if value is not None and value != usual.get(name)]
+    if beside:
+        raise ParameterError(
+            f"A policy makes the choices of a run: give either a policy, or a schema and models with {', '.join(beside)}. "
+            "Change the policy with dataclasses.replace."
+        )
 
 
 def _refuse_max_linkage(max_linkage: object, mask: Mask) -> None:

@@ -83,11 +83,11 @@ def test_it_is_tried_on_what_was_written_and_says_where_it_does_not_apply() -> N
     names = release.published.pseudonym_of_person
     person_map = pl.DataFrame({"person": sorted(frame["p"].unique()), "pseudonym": names})
     as_texts = release.data.with_columns(pl.col("t").cast(pl.String))
-    read = shoal.attack_suite(as_texts, schema, frame, attacks=["anchored-dates"], whose=person_map)
+    read = shoal.attack(as_texts, frame, schema, attacks=["anchored-dates"], whose=person_map)
     assert read.results == release.attack(["anchored-dates"]).results
-    untold = shoal.attack_suite(release.data, schema, frame, attacks=["anchored-dates"])
+    untold = shoal.attack(release.data, frame, schema, attacks=["anchored-dates"])
     assert "--whose" in untold.not_tried[0].why
-    alone = shoal.attack_suite(release.data, schema, attacks=["anchored-dates"])
+    alone = shoal.attack(release.data, schema=schema, attacks=["anchored-dates"])
     assert "--original" in alone.not_tried[0].why
     sequence = shoal.Schema(person="p", quasi=["age"], time="t")
     release = shoal.protect(frame, sequence, [shoal.PersonKAnonymity(k=2)])

@@ -82,14 +82,14 @@ def test_a_perturbed_release_is_linked_as_its_linkage_says() -> None:
 
 
 def test_numbers_that_are_not_changed_are_all_linked_and_hidden_ones_are_not() -> None:
-    same = shoal.attack_suite(numbers(), SCHEMA, numbers(), attacks=["distance"], mask="perturb", whose="order")
+    same = shoal.attack(numbers(), numbers(), SCHEMA, attacks=["distance"], mask="perturb", whose="order")
     assert {result.success for result in same.results} == {1.0}
     hidden = numbers().with_columns(x=pl.lit(500), y=pl.lit(500))
-    none = shoal.attack_suite(hidden, SCHEMA, numbers(), attacks=["distance"], mask="perturb", whose="order")
+    none = shoal.attack(hidden, numbers(), SCHEMA, attacks=["distance"], mask="perturb", whose="order")
     assert none.results[0].success <= 2 / 80
 
 
 def test_without_knowing_whose_a_record_is_nothing_can_be_judged() -> None:
-    suite = shoal.attack_suite(numbers(), SCHEMA, numbers(), attacks=["distance"], mask="perturb")
+    suite = shoal.attack(numbers(), numbers(), SCHEMA, attacks=["distance"], mask="perturb")
     assert not suite.results
     assert "--keep-person-map" in suite.not_tried[0].why

@@ -102,7 +102,7 @@ def test_a_table_that_is_not_protected_tells_what_others_cannot() -> None:
     frame = pl.DataFrame({"person": np.repeat(np.arange(200), 12), "age": np.repeat(rng.permutation(2000)[:200], 12),
                           "disease": np.repeat(rng.integers(0, 10, 200), 12)})  # fmt: skip
     schema = shoal.Schema(person="person", quasi=["age"], sensitive=["disease"])
-    suite = shoal.attack_suite(frame, schema, frame, attacks=["inference"])
+    suite = shoal.attack(frame, frame, schema, attacks=["inference"])
     nearest = {result.name: result for result in suite.results}["inference, nearest, disease"]
     assert nearest.success == 1.0
     assert nearest.details["baseline"] < 0.3
@@ -122,6 +122,6 @@ def test_anatomized_values_are_learned_by_their_shares() -> None:
 
 def test_attributes_with_too_many_values_are_said_not_to_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.attacking.inference.MOST_VALUES", 3)
-    suite = shoal.attack_suite(people(40), SCHEMA, people(40), attacks=["inference"])
+    suite = shoal.attack(people(40), people(40), SCHEMA, attacks=["inference"])
     assert not suite.results
     assert "more than 3 different values" in suite.not_tried[0].why

@@ -49,7 +49,7 @@ def test_five_visits_of_one_93_year_old_are_five_anonymous_by_rows_and_yet_one_p
         age=pl.when(pl.col("age") == 93).then(pl.lit("93")).otherwise(pl.lit("40-41")), sex="sex", disease="disease"
     )
     assert by_rows.group_by("age", "sex").len()["len"].min() == 5
-    suite = shoal.attack_suite(by_rows, SCHEMA, VISITS, attacks=["linkage"])
+    suite = shoal.attack(by_rows, VISITS, SCHEMA, attacks=["linkage"])
     one = found(suite, "linkage, one record, record")
     assert one.details["highest"] == 1.0
     assert one.details["certain"] == 1
@@ -82,7 +82,7 @@ def test_all_records_exclude_groups_that_one_record_fits() -> None:
     shown = original.with_columns(
         person=pl.Series(["a", "a", "b", "c"]), age=pl.Series(["20-24", "20-24", "20-22", "23-24"])
     )
-    suite = shoal.attack_suite(shown, SCHEMA, original, attacks=["linkage"])
+    suite = shoal.attack(shown, original, SCHEMA, attacks=["linkage"])
     assert success(suite, "linkage, one record, record") == pytest.approx((2 / 3 + 1 / 3 + 1 / 3) / 3)
     assert success(suite, "linkage, all records, record") == pytest.approx((1 + 1 / 3 + 1 / 3) / 3)
     assert success(suite, "linkage, all records, person") == pytest.approx((1 + 1 / 2 + 1 / 2) / 3)
@@ -94,7 +94,7 @@ def test_persons_in_several_groups_are_told_by_all_their_groups() -> None:
     shown = original.with_columns(
         person=pl.Series(["a", "a", "b", "c"]), age=pl.Series(["20-21", "30-31", "20-21", "30-31"])
     )
-    suite = shoal.attack_suite(shown, SCHEMA, original, attacks=["linkage"], whose=pl.DataFrame(
+    suite = shoal.attack(shown, original, SCHEMA, attacks=["linkage"], whose=pl.DataFrame(
         {"person": [1, 2, 3], "pseudonym": ["a", "b", "c"]}))  # fmt: skip
     assert success(suite, "linkage, one record, person") == pytest.approx(1 / 2)
     assert success(suite, "linkage, all records, person") == pytest.approx((1 + 1 / 2 + 1 / 2) / 3)
@@ -108,7 +108,7 @@ def test_rows_that_are_not_linked_are_found_by_the_record_with_fewest_candidates
     shown = original.select(
         age=pl.when(pl.col("age") < 25).then(pl.lit("20-21")).otherwise(pl.lit("30-31")), sex="sex", disease="disease"
     )
-    suite = shoal.attack_suite(shown, SCHEMA, original, attacks=["linkage"])
+    suite = shoal.attack(shown, original, SCHEMA, attacks=["linkage"])
     assert success(suite, "linkage, one record, record") == pytest.approx(((1 / 2 + 1 / 3) / 2 + 1 / 2 + 2 / 3) / 4)
     assert success(suite, "linkage, all records, record") == pytest.approx((1 / 2 + 1 / 2 + 2 / 3) / 4)
     assert not found(suite, "linkage, all records, record").is_exact
@@ -119,10 +119,10 @@ def test_means_are_linked_to_the_nearest_group() -> None:
     release = shoal.protect(original, SCHEMA, [shoal.PersonKAnonymity(k=2)], mask="mean", seed=1)
     assert success(release.attack(["linkage"]), "linkage, one record, person") == pytest.approx(1 / 2)
     far = original.with_columns(person=pl.Series(["a", "b", "c", "d"]), age=pl.Series([39, 39, 23, 23]))
-    suite = shoal.attack_suite(far, SCHEMA, original, attacks=["linkage"], mask="mean", whose=pl.DataFrame(
+    suite = shoal.attack(far, original, SCHEMA, attacks=["linkage"], mask="mean", whose=pl.DataFrame(
         {"person": [1, 2, 3, 4], "pseudonym": ["a", "b", "c", "d"]}))  # fmt: skip
     assert success(suite, "linkage, one record, person") == 0.0
-    bound = shoal.attack_suite(far, SCHEMA, original, attacks=["linkage"], mask="mean")
+    bound = shoal.attack(far, original, SCHEMA, attacks=["linkage"], mask="mean")
     assert not found(bound, "linkage, one record, record").is_exact
 
 
@@ -138,7 +138,7 @@ def test_an_anatomized_release_shows_who_is_who_and_hides_values() -> None:
 def test_labels_that_nobody_can_read_are_said_and_never_shown() -> None:
     original = frame_of([(1, 20, "f", "flu"), (2, 22, "f", "cold")])
     shown = original.with_columns(age=pl.Series(["young secret", "old secret"]))
-    suite = shoal.attack_suite(shown, SCHEMA, original, attacks=["linkage"])
+    suite = shoal.attack(shown, original, SCHEMA, attacks=["linkage"])
     assert not suite.results
     assert "2 of 2 labels of 'age'" in suite.not_tried[0].why
     assert "secret" not in suite.not_tried[0].why
@@ -225,7 +225,7 @@ def test_to_know_whose_a_record_is_changes_nothing_where_all_is_shown(rows: list
         release = shoal.protect(frame, SCHEMA, [shoal.RecordRisk(rho="0.6")], seed=1)
     except CannotSatisfyError:
         return
-    judged = shoal.attack_suite(release.data, SCHEMA, frame, attacks=["linkage"])
+    judged = shoal.attack(release.data, frame, SCHEMA, attacks=["linkage"])
     for exact, own in zip(release.attack(["linkage"]).results, judged.results, strict=True):
         assert exact.name == own.name
         assert exact.success == pytest.approx(own.success)
@@ -236,7 +236,7 @@ def test_an_upper_bound_is_one_and_says_so() -> None:
     release = shoal.protect(VISITS, SCHEMA, [shoal.RecordRisk(rho="0.5")], mask="mean", seed=1)
     for exact, bound in zip(
         release.attack(["linkage"]).results,
-        shoal.attack_suite(release.data, SCHEMA, VISITS, attacks=["linkage"], mask="mean").results,
+        shoal.attack(release.data, VISITS, SCHEMA, attacks=["linkage"], mask="mean").results,
         strict=True,
     ):
         assert bound.success >= exact.success - 1e-12
@@ -252,12 +252,12 @@ def test_who_is_not_in_the_release_is_no_failure() -> None:
     )
     release = shoal.protect(everybody.head(6), schema, [shoal.PersonKAnonymity(k=2)], method="mondrian", seed=1)
     own = release.attack(["linkage"]).results
-    judged = shoal.attack_suite(release.data, schema, everybody, attacks=["linkage"]).results
+    judged = shoal.attack(release.data, everybody, schema, attacks=["linkage"]).results
     for exact, other in zip(own, judged, strict=True):
         assert exact.name == other.name
         assert (other.success, other.targets) == (pytest.approx(exact.success), 6)
         assert other.details["targets_that_fit_nowhere"] == 12
-    nobody = shoal.attack_suite(release.data, schema, everybody.tail(6), attacks=["linkage"])
+    nobody = shoal.attack(release.data, everybody.tail(6), schema, attacks=["linkage"])
     assert "fits anybody" in nobody.not_tried[0].why
 
 
@@ -284,7 +284,7 @@ def test_hierarchies_fit_by_their_nodes() -> None:
     release = shoal.protect(original, schema, [shoal.KAnonymity(k=4)], method="local-recoding", seed=1)
     assert sorted(release.data["zip"].cast(pl.String).unique()) == ["139*", "140*"]
     assert success(release.attack(["linkage"]), "linkage, one record, record") == pytest.approx(1 / 4)
-    judged = found(shoal.attack_suite(release.data, schema, original), "linkage, one record, record")
+    judged = found(shoal.attack(release.data, original, schema), "linkage, one record, record")
     assert judged.is_exact
     assert judged.success == pytest.approx(1 / 4)
 
@@ -334,11 +334,11 @@ def test_everything_is_missing_too_only_where_a_value_is_missing() -> None:
 def test_whose_by_order_and_by_ids() -> None:
     shown = VISITS.with_columns(age=pl.lit("40-93"), sex=pl.lit("*"))
     by_ids, by_order = (
-        shoal.attack_suite(shown, SCHEMA, VISITS, attacks=["linkage"], whose=how).results for how in ("ids", "order")
+        shoal.attack(shown, VISITS, SCHEMA, attacks=["linkage"], whose=how).results for how in ("ids", "order")
     )
     assert [result.success for result in by_ids] == [result.success for result in by_order]
     assert all(result.is_exact for result in by_ids)
     with pytest.raises(SchemaError, match="order does not tell"):
-        shoal.attack_suite(shown.head(3), SCHEMA, VISITS, whose="order")
+        shoal.attack(shown.head(3), VISITS, SCHEMA, whose="order")
     with pytest.raises(SchemaError, match="not in the original"):
-        shoal.attack_suite(shown.with_columns(person=pl.lit(99)), SCHEMA, VISITS, whose="ids")
+        shoal.attack(shown.with_columns(person=pl.lit(99)), VISITS, SCHEMA, whose="ids")

@@ -25,7 +25,7 @@ def frame_of(groups: list[list[tuple]]) -> pl.DataFrame:
 
 
 def attack(frame: pl.DataFrame, name: str, **options: object) -> shoal.attacking.result.AttackResult:
-    (result,) = shoal.attack_suite(frame, SCHEMA, attacks=[name], **options).results  # type: ignore[arg-type]
+    (result,) = shoal.attack(frame, schema=SCHEMA, attacks=[name], **options).results  # type: ignore[arg-type]
     return result
 
 
@@ -78,7 +78,7 @@ def test_diseases_with_one_parent_are_alike() -> None:
     drawn = [[(0, "ulcer"), (1, "gastritis"), (2, "cancer")], [(0, "flu"), (1, "ulcer"), (2, "flu")]]
     frame = frame_of(drawn)
     assert attack(frame, "similarity", similar={"value": stomach}).success == pytest.approx(5 / 6)
-    untold = shoal.attack_suite(frame, SCHEMA, attacks=["similarity"])
+    untold = shoal.attack(frame, schema=SCHEMA, attacks=["similarity"])
     assert "--similar" in untold.not_tried[0].why
 
 

@@ -50,7 +50,7 @@ def test_every_result_says_what_is_known_and_stands_beside_a_guess() -> None:
     assert tried | {each.attack for each in release.attacked.not_tried} == set(ATTACKS)
     for result in release.attacked.results:
         assert result.attack in ATTACKS
-        assert result.knowledge.endswith(".")
+        assert result.knows.endswith(".")
         assert 0 <= result.low <= result.success <= result.high <= 1
         assert 0 <= result.blind <= 1
         assert result.targets <= 80
@@ -69,20 +69,20 @@ def test_a_seed_draws_the_same_targets_and_another_one_others() -> None:
 def test_names_and_numbers_that_are_not_are_refused(visits: pl.DataFrame) -> None:
     schema = shoal.Schema(person="person", quasi=["age", "city"], sensitive=["disease"])
     with pytest.raises(ParameterError, match="Did you mean 'linkage'"):
-        shoal.attack_suite(visits, schema, visits, attacks=["linkag"])
+        shoal.attack(visits, visits, schema, attacks=["linkag"])
     with pytest.raises(ParameterError, match="targets"):
-        shoal.attack_suite(visits, schema, visits, targets=0)
+        shoal.attack(visits, visits, schema, targets=0)
     with pytest.raises(ParameterError, match="known_values"):
-        shoal.attack_suite(visits, schema, visits, known_values=[])
+        shoal.attack(visits, visits, schema, known_values=[])
     with pytest.raises(ParameterError, match="whose"):
-        shoal.attack_suite(visits, schema, visits, whose="guess")
+        shoal.attack(visits, visits, schema, whose="guess")
     with pytest.raises(ParameterError, match="attacks must be"):
         shoal.protect(visits, schema, [shoal.KAnonymity(k=2)], attacks=-1)
 
 
 def test_without_the_original_only_what_the_release_shows_is_tried(visits: pl.DataFrame) -> None:
     schema = shoal.Schema(person="person", quasi=["age", "city"], sensitive=["disease"])
-    suite = shoal.attack_suite(visits, schema)
+    suite = shoal.attack(visits, schema=schema)
     assert {result.attack for result in suite.results} == {"skewness", "trajectory"}
     why = {each.attack: each.why for each in suite.not_tried}
     assert "--original" in why["linkage"]
@@ -118,7 +118,7 @@ def test_values_are_the_same_in_whichever_file_they_are_published(tmp_path: Path
     names = ["linkage", "inference"]
     told = {result.name: result.success for result in release.attack(names).results}
     other = OtherRelease(frame=published.frame, schema=schema)
-    suite = shoal.attack_suite(published.frame, schema, frame, attacks=[*names, "two-releases"], other=other)
+    suite = shoal.attack(published.frame, frame, schema, attacks=[*names, "two-releases"], other=other)
     found = {result.name: result.success for result in suite.results}
     on_values = [name for name in told if "value of" in name or name.startswith("inference")]
     assert len(on_values) == 25
@@ -131,12 +131,12 @@ def test_values_that_are_nobodys_are_warned_of(visits: pl.DataFrame) -> None:
     schema = shoal.Schema(person="person", quasi=["age", "city"], sensitive=["disease"])
     other = visits.with_columns(pl.format("other {}", "disease").alias("disease"))
     with pytest.warns(ShoalWarning, match="No value of 'disease' in the release is one of the original's"):
-        shoal.attack_suite(other, schema, visits, attacks=["linkage"])
+        shoal.attack(other, visits, schema, attacks=["linkage"])
 
 
 def test_the_gate_looks_at_the_estimate_or_at_the_gain() -> None:
     def result(success: float, blind: float) -> object:
-        return result_of("a", "b", knowledge="c", aim="d", successes=success * 100, targets=100, blind=blind)
+        return result_of("a", "b", knows="c", aim="d", successes=success * 100, targets=100, blind=blind)
 
     suite = SuiteResult((result(0.3, 0.28), result(0.1, 0.0)), ())  # type: ignore[arg-type]
     assert [each.success for each in suite.above(0.1)] == [0.3]

@@ -47,26 +47,26 @@ def films(of_person: dict[str, list[str]]) -> pl.DataFrame:
 def test_two_films_find_who_one_film_does_not() -> None:
     """Everybody has two of three films: one film is that of two persons, two films are those of one."""
     frame = films({"ann": ["a", "b", "x"], "ben": ["b", "c", "y"], "cid": ["c", "a", "z"]})
-    suite = shoal.attack_suite(frame, SCHEMA, attacks=["trajectory"], known_values=[2])
+    suite = shoal.attack(frame, schema=SCHEMA, attacks=["trajectory"], known_values=[2])
     everyone, _ = suite.results
     assert everyone.success == 1.0
     assert everyone.blind == pytest.approx(1 / 3)
     same = films({"ann": ["a", "b", "x"], "ben": ["a", "b", "x"]})
-    alike = shoal.attack_suite(same, SCHEMA, attacks=["trajectory"], known_values=[1, 2])
+    alike = shoal.attack(same, schema=SCHEMA, attacks=["trajectory"], known_values=[1, 2])
     assert {result.success for result in alike.results} == {0.5}
 
 
 def test_only_those_with_something_left_to_learn_are_targets() -> None:
     frame = films({"ann": ["a"], "ben": ["a", "b"], "cid": ["b", "b"]})
-    suite = shoal.attack_suite(frame, SCHEMA, attacks=["trajectory"], known_values=[1, 2])
+    suite = shoal.attack(frame, schema=SCHEMA, attacks=["trajectory"], known_values=[1, 2])
     assert [result.targets for result in suite.results] == [1, 1]
-    none = shoal.attack_suite(films({"ann": ["a"], "ben": ["b"]}), SCHEMA, attacks=["trajectory"])
+    none = shoal.attack(films({"ann": ["a"], "ben": ["b"]}), schema=SCHEMA, attacks=["trajectory"])
     assert none.not_tried[0].why == "Nobody has two records with different sensitive values."
 
 
 def test_quasi_identifiers_help() -> None:
     frame = films({"ann": ["a", "b"], "ben": ["a", "b"]}).with_columns(age=pl.Series(["30-39", "30-39", "40", "40"]))
-    by_films, with_ages = shoal.attack_suite(frame, SCHEMA, attacks=["trajectory"], known_values=[1]).results
+    by_films, with_ages = shoal.attack(frame, schema=SCHEMA, attacks=["trajectory"], known_values=[1]).results
     assert (by_films.success, with_ages.success) == (0.5, 1.0)
 
 

@@ -30,7 +30,7 @@ def test_with_the_original_all_attacks_are_tried_or_say_why(shoal: Shoal, out: s
     }  # fmt: skip
     first = answer["attacks"][0]
     assert first["name"] == "linkage, one record, record"
-    assert set(first) == {"attack", "name", "knowledge", "aim", "success", "low", "high", "blind", "targets",
+    assert set(first) == {"attack", "name", "knows", "aim", "success", "low", "high", "blind", "targets",
                           "is_exact", "details"}  # fmt: skip
     assert first["details"]["highest"] <= 0.5
     shown = shoal("attack", out, "--original", "clinics.csv")

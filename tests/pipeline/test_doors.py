@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import shoal
 from shoal.demo.clinics import clinics
+from shoal.errors import ParameterError
 
 SCHEMA = shoal.Schema(
     person="name", quasi=["age", "gender:nominal", "zip:number"], sensitive=["disease"], dropped=["admission"]
@@ -100,3 +102,45 @@ def test_the_version_is_told_also_where_shoal_is_not_installed() -> None:
         "from shoal.cli.main import cli; cli(['--version'], prog_name='shoal')"
     )
     assert run(hidden).splitlines() == ["not installed", "shoal not installed"]
+
+
+def test_a_policy_runs_as_its_parts_do(tmp_path: Path) -> None:
+    frame = clinics()
+    document = {
+        "columns": {"person": "name", "quasi": ["age", "gender", "zip"], "sensitive": ["disease"],
+                    "dropped": ["admission"]},
+        "models": {"g-balance": "1/2", "h-affiliation": {"l": 2}},
+        "method": {"name": "balance-tree", "cut": "median"},
+        "seed": 7,
+    }  # fmt: skip
+    saved = shoal.Policy.from_document(document).save(tmp_path / "policy.toml")
+    policy = shoal.Policy.load(saved)
+    by_policy = shoal.protect(frame, policy)
+    by_parts = shoal.protect(frame, policy.schema_of_release(), policy.models, cut="median", seed=7)
+    assert by_policy.risk == by_parts.risk
+    assert by_policy.method == by_parts.method
+    assert shoal.protect(frame, policy, seed=9).seed == 9
+    with pytest.raises(ParameterError, match="either a policy, or a schema and models with models, mask, cut"):
+        shoal.protect(frame, policy, policy.models, mask="mean", cut="best")
+
+
+def test_a_release_is_shown_in_a_few_lines_and_never_pickled() -> None:
+    release = shoal.protect(clinics(), SCHEMA, [shoal.GBalance(g=0.5)], seed=7)
+    shown = repr(release)
+    assert shown.startswith("Release: holds\n  g-balance 0.5: ")
+    assert len(shown) < 400
+    assert "Charlie" not in shown
+    assert release != shoal.protect(clinics(), SCHEMA, [shoal.GBalance(g=0.5)], seed=7)
+    with pytest.raises(ParameterError, match="holds the original table, so it is not pickled"):
+        pickle.dumps(release)
+    assert repr(shoal.assess(clinics(), SCHEMA)).startswith("Assessment: no model was asked\n")
+
+
+def test_the_suite_takes_a_release_or_a_published_table() -> None:
+    release = shoal.protect(clinics(), SCHEMA, [shoal.GBalance(g=0.5)], seed=7)
+    own = shoal.attack(release, attacks=["linkage"])
+    assert own == release.attack(["linkage"])
+    told = own.to_dict()["attacks"][0]
+    assert {"name", "knows", "success", "low", "high", "blind"} <= told.keys()
+    published = shoal.attack(release.data, clinics(), SCHEMA, attacks=["linkage"])
+    assert {result.name for result in published.results} == {result.name for result in own.results}

@@ -95,9 +95,10 @@ def test_a_folder_verifies_and_its_policy_says_it(clinics: pl.DataFrame, tmp_pat
     published = read_published(folder / "release.csv", csv=CsvOptions())
     verified = shoal.verify(published.frame, policy.schema_of_release(), policy.models, linked=published.linked)
     assert verified.holds
-    assert pipeline.attack(published.frame, policy.schema_of_release(), linked=published.linked)[0].groups == 3
+    exposed = pipeline.attack_by_exclusion(published.frame, policy.schema_of_release(), linked=published.linked)
+    assert exposed[0].groups == 3
     with pytest.raises(SchemaError, match=r"steward/linked\.parquet"):
-        pipeline.attack(published.frame, policy.schema_of_release())
+        pipeline.attack_by_exclusion(published.frame, policy.schema_of_release())
     with pytest.raises(ParameterError, match="no pseudonyms"):
         release.write(tmp_path / "map", keep_person_map=True)
 

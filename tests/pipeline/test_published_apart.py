@@ -98,7 +98,7 @@ def test_what_the_steward_keeps_of_groups_is_not_taken_for_a_table_in_ranges() -
 
 
 def test_no_attack_takes_a_column_for_groups() -> None:
-    exposed = shoal.attack(RAW, SCHEMA, exclude=0)[0]
+    exposed = shoal.attack_by_exclusion(RAW, SCHEMA, exclude=0)[0]
     assert exposed.exposed_persons == 4
     with pytest.raises(SchemaError, match="say the mask"):
         shoal.attack_background(RAW, SCHEMA, shoal.Rules())

@@ -18,7 +18,7 @@ from shoal.applying import apply, read_stored
 from shoal.cli.main import cli
 from shoal.errors import CannotSatisfyError, PolicyError, SchemaError
 from shoal.mining.rules import Item, Rule, Rules
-from shoal.pipeline import attack_suite
+from shoal.pipeline import attack
 from shoal.policy import Policy
 from shoal.reading import Reading
 from shoal.reading.source import Source
@@ -344,7 +344,7 @@ def test_an_attacker_who_says_a_value_in_another_spelling_is_right() -> None:
     frame = pl.DataFrame({"patient": [*map(str, range(4))], "age": [1] * 4, "disease": ["HIV", "hiv", "Hiv ", "hiv"]})
     release = shoal.protect(frame, _schema(), [shoal.PersonKAnonymity(k=4)])
     shouted = frame.with_columns(pl.col("disease").str.to_uppercase())
-    suite = attack_suite(release.data, _schema(), shouted, attacks=["linkage"])
+    suite = attack(release.data, shouted, _schema(), attacks=["linkage"])
     guesses = [result for result in suite.results if result.name.endswith("value of disease")]
     assert guesses
     assert {(guess.success, guess.blind) for guess in guesses} == {(1.0, 1.0)}

@@ -183,7 +183,7 @@ def test_attacks_are_those_of_the_library(released: tuple[Project, dict[str, Any
     project, told = released
     found = work.attack(project, Heard(), run=told["run"], exclude=1)  # type: ignore[arg-type]
     policy, published = work._published(project, told["run"])
-    ours = shoal.attack(published.frame, policy.schema_of_release(), exclude=1)
+    ours = shoal.attack_by_exclusion(published.frame, policy.schema_of_release(), exclude=1)
     assert [row["share"] for row in found["rows"]] == [each.share for each in ours]
 
 

@@ -126,7 +126,7 @@ def _tried(dates: _Dates, places: IntArray) -> Iterator[AttackResult]:
         yield result_of(
             NAME,
             f"{NAME}, {name}",
-            knowledge=knowledge,
+            knows=knowledge,
             aim="the number of days by which the person's dates were shifted",
             successes=float(chance.sum()),
             targets=len(places),

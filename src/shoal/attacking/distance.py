@@ -75,7 +75,7 @@ def _results(setting: Setting, own: FloatArray, where: FloatArray) -> Iterator[A
     for name, (chance, blind, aim) in tries.items():
         details = {"within": NEAR} if name == "assignment" and n > MOST_PAIRED else {}
         yield result_of(
-            NAME, f"distance, {name}", knowledge=KNOWS, aim=aim, successes=float(chance.sum()), targets=n, blind=blind,
+            NAME, f"distance, {name}", knows=KNOWS, aim=aim, successes=float(chance.sum()), targets=n, blind=blind,
             details=details,
         )  # fmt: skip
 

@@ -84,7 +84,7 @@ def _results(setting: Setting, candidates: Candidates) -> Iterator[AttackResult]
             yield result_of(
                 NAME,
                 f"inference, {method}, {name}",
-                knowledge=KNOWS,
+                knows=KNOWS,
                 aim=f"the '{name}' that is predicted is one of the person's",
                 successes=float(right.sum()),
                 targets=len(targets),

@@ -304,7 +304,7 @@ def _results(setting: Setting, chances: _Chances, n_unfitting: int) -> Iterator[
         yield result_of(
             NAME,
             f"linkage, {knowledge}, {aim}",
-            knowledge=KNOWS[knowledge],
+            knows=KNOWS[knowledge],
             aim=aims.get(aim, f"a value of '{column}' that is said of the person is theirs"),
             successes=float(chance.sum()),
             targets=len(chance),

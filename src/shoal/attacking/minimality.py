@@ -472,7 +472,7 @@ def attack_minimality(setting: Setting) -> list[AttackResult]:
         result_of(
             NAME,
             f"minimality, value of {name}",
-            knowledge=KNOWLEDGE,
+            knows=KNOWLEDGE,
             aim=f"a value of '{name}' that is said of the person is theirs",
             successes=gain.right,
             targets=gain.persons,

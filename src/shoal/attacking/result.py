@@ -21,7 +21,7 @@ class AttackResult:
     ----------
     attack, name
         The attack of the suite, and this way of trying it; the name is unique among the results of a release.
-    knowledge
+    knows
         What the attacker knows, in one plain sentence.
     aim
         What counts as a success, in a few words.
@@ -40,7 +40,7 @@ class AttackResult:
 
     attack: str
     name: str
-    knowledge: str
+    knows: str
     aim: str
     success: float
     low: float
@@ -67,7 +67,7 @@ def result_of(
     attack: str,
     name: str,
     *,
-    knowledge: str,
+    knows: str,
     aim: str,
     successes: float,
     targets: int,
@@ -78,7 +78,7 @@ def result_of(
     """A result with its interval, from the (expected) number of targets for whom the attacker is right."""
     low, high = wilson(successes, targets)
     return AttackResult(
-        attack=attack, name=name, knowledge=knowledge, aim=aim, success=min(successes / targets, 1.0), low=low,
+        attack=attack, name=name, knows=knows, aim=aim, success=min(successes / targets, 1.0), low=low,
         high=high, blind=blind, targets=targets, is_exact=is_exact, details=dict(details or {}),
     )  # fmt: skip
 

@@ -47,7 +47,7 @@ def _skewness(setting: Setting) -> Iterator[AttackResult]:
         yield result_of(
             SKEWNESS,
             f"skewness, {name}",
-            knowledge=KNOWS,
+            knows=KNOWS,
             aim=f"the '{name}' of a record drawn from the person's group is one of theirs",
             successes=chance * counts.n_persons,
             targets=counts.n_persons,
@@ -88,7 +88,7 @@ def _similarity(setting: Setting) -> Iterator[AttackResult]:
         yield result_of(
             SIMILARITY,
             f"similarity, {name}",
-            knowledge=KNOWS,
+            knows=KNOWS,
             aim=f"the person has a '{name}' among the values close together that most records of the group have",
             successes=float(min(right, counts.n_persons)),
             targets=counts.n_persons,

@@ -66,7 +66,7 @@ def _among_persons(setting: Setting) -> Iterator[AttackResult]:
             yield result_of(
                 NAME,
                 f"trajectory, {n_known} known{also}",
-                knowledge=_knows(n_known, also),
+                knows=_knows(n_known, also),
                 aim="the published person taken is the person, with all their records",
                 successes=float(chance.sum()),
                 targets=len(target),
@@ -206,7 +206,7 @@ def _among_records(setting: Setting) -> Iterator[AttackResult]:
             yield result_of(
                 NAME,
                 f"trajectory, {n_known} known{also}",
-                knowledge=_knows(n_known, also),
+                knows=_knows(n_known, also),
                 aim="a further record taken for the person's is theirs",
                 successes=float(chance.sum()),
                 targets=len(target),

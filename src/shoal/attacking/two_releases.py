@@ -123,7 +123,7 @@ def _on_persons(first: _Fits, second: _Fits, targets: IntArray, n_others: int) -
     return result_of(
         NAME,
         "two releases, person",
-        knowledge=KNOWLEDGE,
+        knows=KNOWLEDGE,
         aim="the person pointed at is the person",
         successes=float(chance.sum()),
         targets=len(targets),
@@ -178,7 +178,7 @@ def _on_values(first: _Fits, second: _Fits, targets: IntArray) -> list[AttackRes
             result_of(
                 NAME,
                 f"two releases, value of {name}",
-                knowledge=KNOWLEDGE,
+                knows=KNOWLEDGE,
                 aim=f"a value of '{name}' that is said of the person is theirs",
                 successes=_right(setting, both, name, targets),
                 targets=len(targets),

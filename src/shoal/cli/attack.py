@@ -211,7 +211,7 @@ def attack(
     results: list[EliminationResult] = []
     try:
         if "elimination" in asked:
-            results = pipeline.attack(
+            results = pipeline.attack_by_exclusion(
                 published.frame, policy.schema_of_release(), exclude=exclude,
                 mask=mask, tables=published.tables, linked=published.linked,
             )  # fmt: skip
@@ -317,8 +317,8 @@ def _suite(
         output.say_notes(table.notes)
     schema = policy.schema_of_release() if table is None else policy.schema(folder, table.frame)
     with output.warnings_as_notes():
-        return pipeline.attack_suite(
-            published.frame, schema, None if table is None else table.frame,
+        return pipeline.attack(
+            published.frame, None if table is None else table.frame, schema,
             attacks=[name for name in ATTACKS if name in asked], mask=mask, tables=published.tables,
             whose=_whose(file, flags["whose"]), targets=flags["targets"], seed=flags["seed"],
             known_values=_counts(flags["known_values"]), similar=_hierarchies(flags["similar"], published),
@@ -427,8 +427,8 @@ def _show_suite(suite: SuiteResult) -> None:
         )  # fmt: skip
     screen = output.console()
     screen.print(table)
-    for knowledge in dict.fromkeys(result.knowledge for result in suite.results):
-        named = [result.name for result in suite.results if result.knowledge == knowledge]
+    for knowledge in dict.fromkeys(result.knows for result in suite.results):
+        named = [result.name for result in suite.results if result.knows == knowledge]
         screen.print(f"{named[0].split(', ')[0].capitalize()} knows: {knowledge}", markup=False)
     for each in suite.not_tried:
         screen.print(f"Not tried: {each.attack}. {each.why}", markup=False)

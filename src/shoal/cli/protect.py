@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,24 +166,14 @@ def protect(
     with say.progress_bar() as progress, say.warnings_as_notes() as told:
         release = pipeline.protect(
             reading.frame,
-            policy.schema(folder, reading.frame),
-            policy.models,
-            method=policy.method,
-            mask=policy.mask,
-            seed=policy.seed,
-            max_suppressed=policy.budget.max_suppressed,
-            max_records=policy.budget.max_records,
+            replace(policy, folder=folder),
             progress=progress,
             measure_input=as_json or not no_report,
             queries=queries,
             query_kinds=[kind.strip() for kind in query_kinds.split(",") if kind.strip()],
             associations=associations,
             attacks=attacks,
-            max_linkage=policy.max_linkage,
-            **policy.budget.alone,
-            knowledge=policy.knowledge,
             line_of=reading.line_of_record,
-            **policy.options,
         )
         release.write(
             output,

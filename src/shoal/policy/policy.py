@@ -378,13 +378,22 @@ class Policy:
     knowledge: Knowledge | None = None
     tables: Mapping[str, TableChoices] = field(default_factory=dict)
     ledger: LedgerChoices | None = None
+    folder: Path = field(default=Path(), compare=False, repr=False)
+    """Where its file stands: files of hierarchies are named from there."""
 
     @classmethod
     def load(cls, path: str | Path, *, known: Mapping[str, Iterable[str]] | None = None) -> Policy:
         """Read a policy file; all its faults are in one PolicyError. `known` names the methods and masks there are."""
         from shoal.policy.load import policy_from_document, read_document
 
-        return policy_from_document(read_document(path), name=f"'{Path(path).name}'", known=known)
+        policy = policy_from_document(read_document(path), name=f"'{Path(path).name}'", known=known)
+        return replace(policy, folder=Path(path).parent)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the policy as a TOML file, which names the same files from its new place."""
+        path = Path(path)
+        path.write_text(self.moved(self.folder, path.parent).to_toml(), encoding="utf-8")
+        return path
 
     @classmethod
     def from_document(
@@ -452,6 +461,21 @@ class Policy:
     def options(self) -> dict[str, Any]:
         """The options of method and mask together, as `protect` takes them."""
         return {**self.method_options, **self.mask_options}
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """All that `protect` takes besides a table, its schema and the models."""
+        return {
+            "method": self.method,
+            "mask": self.mask,
+            "seed": self.seed,
+            "max_suppressed": self.budget.max_suppressed,
+            "max_records": self.budget.max_records,
+            "max_linkage": self.max_linkage,
+            **self.budget.alone,
+            "knowledge": self.knowledge,
+            **self.options,
+        }
 
     def schema(self, folder: str | Path, frame: pl.DataFrame) -> Schema:
         """The schema for a table, with its hierarchies.

@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.attacking.setting import MOST_TARGETS, Setting
 from shoal.attacking.suite import SuiteResult, run_attacks
+from shoal.errors import ParameterError
 from shoal.grouping.grouping import Method
 from shoal.masking.publish import Mask, Published
 from shoal.masking.ranges import lone_extremes
@@ -42,7 +43,22 @@ if TYPE_CHECKING:
     from shoal.reading import CsvOptions, Labels
 
 
-@dataclass(frozen=True)
+def told_in_lines(kind: str, verdict: Verdict, risk: Risk, more: Mapping[str, str]) -> str:
+    """An answer in a few short lines, for who prints it."""
+    state = "no model was asked" if not verdict.models else "holds" if verdict.holds else "does NOT hold"
+    models = [
+        f"  {model.name} {model.asked:g}: {model.reached:.4g}, {'met' if model.holds else 'NOT met'}"
+        for model in verdict.models
+    ]
+    numbers = {
+        "records": f"{risk.records:,}", "persons": f"{risk.persons:,}", "groups": f"{risk.groups:,}",
+        "max_gidr": f"{risk.max_gidr:.4g}", "person_k": f"{risk.person_k:,}", **more,
+    }  # fmt: skip
+    problems = [f"  problem: {problem}" for problem in verdict.problems]
+    return "\n".join([f"{kind}: {state}", *models, *problems, "  " + ", ".join(f"{n} {v}" for n, v in numbers.items())])
+
+
+@dataclass(frozen=True, repr=False)
 class Assessment(Answer):
     """The risk of a table as it is seen; also what `verify` answers about a published table."""
 
@@ -70,15 +86,22 @@ class Assessment(Answer):
         """What else is wrong with a release, in plain sentences."""
         return self.verdict.problems
 
+    def __repr__(self) -> str:
+        """A short table: the models, and the risks that a steward looks at first."""
+        return told_in_lines("Assessment", self.verdict, self.risk, {})
+
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract."""
         answer = {**asdict(self.risk), "ane": self.ane, "seconds": self.seconds, "verdict": self.verdict.to_dict()}
         return {**answer, "notes": list(self.notes)} if self.notes else answer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A protected table, its verdict, its numbers, and what is needed to repeat the run."""
+    """A protected table, its verdict, its numbers, and what is needed to repeat the run.
+
+    Two releases are equal where they are the same one. A release holds the original table, so that it is not pickled.
+    """
 
     table: Table = field(repr=False)
     published: Published = field(repr=False)
@@ -113,6 +136,17 @@ class Release:
     """What was said of an adversary's knowledge, for models that reckon with it."""
     attacked: SuiteResult | None = None
     """What the attacks that know the original got, where they were asked for."""
+
+    def __repr__(self) -> str:
+        """A short table: what was promised and reached, and what it cost."""
+        return told_in_lines("Release", self.verdict, self.risk, {"ANE": f"{self.utility.ane:.4f}"})
+
+    def __getstate__(self) -> object:
+        """Refuse to be pickled: whoever opened the file would have the original table."""
+        raise ParameterError(
+            "A release holds the original table, so it is not pickled. Write it with release.write(folder), and read "
+            "what was published from there."
+        )
 
     @property
     def rules(self) -> Rules | None:
@@ -203,7 +237,7 @@ class Release:
         similar: Mapping[str, Hierarchy] | None = None,
         seed: int = 0,
     ) -> SuiteResult:
-        """Try every attack that applies, knowing whose each published record is; as `shoal.attack_suite`."""
+        """Try every attack that applies, knowing whose each published record is; as `shoal.attack`."""
         at = self.published.record_of_published
         person = at if self.published.tables else self.table.person_of_record[at]  # sensitive tables: one row a person
         setting = Setting(

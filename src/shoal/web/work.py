@@ -188,20 +188,10 @@ def protect(project: Project, tell: Tell, *, keep_person_map: bool = False) -> P
     reading = project.read()
     release = pipeline.protect(
         reading.frame,
-        policy.schema(project.folder, reading.frame),
-        policy.models,
-        method=policy.method,
-        mask=policy.mask,
-        seed=policy.seed,
-        max_suppressed=policy.budget.max_suppressed,
-        max_records=policy.budget.max_records,
+        replace(policy, folder=project.folder),
         progress=_Said(tell, {"reading": "Reading the table", "grouping": "Forming groups", "masking": "Masking",
                               "verifying": "Counting again from what will be published"}),
-        max_linkage=policy.max_linkage,
-        **policy.budget.alone,
-        knowledge=policy.knowledge,
         line_of=reading.line_of_record,
-        **policy.options,
     )  # fmt: skip
     tell("Writing the release and its report", 0.9)
     run = project.new_run()
@@ -244,7 +234,7 @@ def attack(project: Project, tell: Tell, *, run: str, exclude: int = 3) -> Plain
     tell("Reading the release", 0.0)
     policy, published = _published(project, run)
     tell("Excluding values", 0.2)
-    found = pipeline.attack(
+    found = pipeline.attack_by_exclusion(
         published.frame, policy.schema_of_release(), exclude=exclude, tables=published.tables, linked=published.linked
     )
     rows = [asdict(each) for each in found]

@@ -28,7 +28,7 @@ def _suite(numbers: Numbers) -> Content:
     for at, result in enumerate(suite["attacks"]):
         key = f"report.suite.attacks.{at}"
         at_most = "" if result["is_exact"] else "at most "
-        rows.append([[el("strong", words.capital(result["name"])), el("br"), f"Knows: {result['knowledge']}", el("br"),
+        rows.append([[el("strong", words.capital(result["name"])), el("br"), f"Knows: {result['knows']}", el("br"),
                       el("span", f"Right where {result['aim']}.", class_="soft")],
                      cell(f"{key}.success", result["success"], at_most + share(result["success"])),
                      cell(f"{key}.low", result["low"], f"{share(result['low'])} to {share(result['high'])}"),

@@ -91,12 +91,8 @@ def _command(manifest: Numbers, policy_text: str) -> Iterator[str]:
         names = " ".join(shlex.quote(name) for name in inputs)
         yield f"shoal protect {names} --policy DIR/steward/policy.toml{with_seed} -o AGAIN"
         return
-    yield "policy = Policy.load('DIR/steward/policy.toml')      # from shoal.policy import Policy"
-    yield "schema = policy.schema('DIR/steward', frame)"
-    yield "shoal.protect(frame, schema, policy.models, method=policy.method, mask=policy.mask,"
-    yield f"              seed={seed}, max_suppressed=policy.budget.max_suppressed,"
-    yield "              max_records=policy.budget.max_records, max_linkage=policy.max_linkage,"
-    yield "              **policy.budget.alone, **policy.options)"
+    yield "policy = shoal.Policy.load('DIR/steward/policy.toml')"
+    yield f"shoal.protect(frame, policy, seed={seed})"
 
 
 def _document(policy_text: str) -> dict[str, Any]:
