@@ -594,8 +594,8 @@ def _refuse_beside_policy(given: Mapping[str, Any]) -> None:
     beside = [name for name, value in given.items() if value is not None and value != usual.get(name)]
     if beside:
         raise ParameterError(
-            f"A policy makes the choices of a run: give either a policy, or a schema and models with {', '.join(beside)}. "
-            "Change the policy with dataclasses.replace."
+            "A policy makes the choices of a run: give either a policy, or a schema and models with "
+            f"{', '.join(beside)}. Change the policy with dataclasses.replace."
         )
 
 

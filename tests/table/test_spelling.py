@@ -17,6 +17,7 @@ import shoal
 from shoal.applying import apply, read_stored
 from shoal.cli.main import cli
 from shoal.errors import CannotSatisfyError, PolicyError, SchemaError
+from shoal.measuring.alone import AloneLimit
 from shoal.mining.rules import Item, Rule, Rules
 from shoal.pipeline import attack
 from shoal.policy import Policy
@@ -239,13 +240,15 @@ def test_a_streamed_file_is_counted_by_the_spelling_too(tmp_path: Path) -> None:
     frame = pl.DataFrame({"patient": ["P1111111", "P2222222"], "age": ["1", "1"], "disease": ["hiv", "HIV "]})
     frame.write_parquet(tmp_path / "release.parquet")
     models = [shoal.LDiversity(l=2, kind="distinct")]
-    _, verdict = look_at_file(tmp_path / "release.parquet", _schema(), models, csv=None, portion=1)
+    _, verdict = look_at_file(tmp_path / "release.parquet", _schema(), models, csv=None, portion=1, limit=AloneLimit())
     assert not verdict.holds
-    _, verdict = look_at_file(tmp_path / "release.parquet", _schema(disease="exact"), models, csv=None, portion=1)
+    _, verdict = look_at_file(
+        tmp_path / "release.parquet", _schema(disease="exact"), models, csv=None, portion=1, limit=AloneLimit()
+    )
     assert verdict.holds
     frame.with_columns(patient=pl.Series(["P111111 ", " P111111"])).write_parquet(tmp_path / "release.parquet")
     with pytest.raises(SchemaError, match="pseudonyms"):
-        look_at_file(tmp_path / "release.parquet", _schema(), models, csv=None, portion=1)
+        look_at_file(tmp_path / "release.parquet", _schema(), models, csv=None, portion=1, limit=AloneLimit())
 
 
 # --- where it is said -------------------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def _look_at_release(
                 models, _knowing(counts, frozenset()), checked_from=PUBLISHED_TABLE, problems=problems,
                 notes=[GROUPS_HIDDEN],
             )  # fmt: skip
-            return measure_risk(seen, counts), verdict, _alone_in_whole(seen, frame, schema)
+            return measure_risk(seen, counts), _saying_why(verdict, models, ()), _alone_in_whole(seen, frame, schema)
         kept, misfits = _with_excluded(frame, schema, excluded, seen, models)
         verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits], steward=kept)
         why_not = ["the published quasi-identifiers may not be the real ones"]
