@@ -232,7 +232,11 @@ def test_a_frame_that_does_not_fit_is_refused(spark: Any) -> None:
 
 def test_who_is_alone_by_what_else_leaves_is_counted_and_refused_alike(spark: Any) -> None:
     """Kept columns together, numbers of records, values and times; before, persons have records in several groups."""
-    frame = table(60).with_columns(seen=pl.date(2024, 1, 1) + pl.duration(days=pl.int_range(pl.len()) * 7 % 90))
+    at = pl.int_range(pl.len())
+    frame = table(60).with_columns(
+        seen=pl.date(2024, 1, 1) + pl.duration(days=at * 7 % 90),
+        diagnosis=pl.when(at % 3 == 0).then(pl.col("diagnosis").str.to_lowercase()).otherwise("diagnosis"),
+    )
     schema = shoal.Schema(
         person="person", quasi=["age", "region"], sensitive=["diagnosis"], kept=["level", "ward"], time="seen",
         time_as="shift", dropped=["income", "born"],

@@ -136,5 +136,6 @@ def test_extremes_of_groups(records: list[tuple[int, int | None]]) -> None:
 @given(records_of_groups)
 def test_persons_with_own(records: Records) -> None:
     group, person, value = arrays(records)
-    has_own = counting.persons_with_own(sorted_by(group), group, value, person, 4, N_PERSONS)
+    order = sorted_by(group)
+    has_own = counting.persons_with_own(group[order], value[order], person[order], 4, N_PERSONS)
     assert set(np.flatnonzero(has_own).tolist()) == naive.persons_with_own(records)

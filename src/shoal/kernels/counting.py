@@ -199,23 +199,23 @@ def values_of_groups(order, group_of_record, value_of_record, person_of_record, 
 
 
 @njit(cache=True, nogil=True)
-def persons_with_own(order, group_of_record, value_of_record, person_of_record, n_values, n_persons):
-    """Whether each person has, in some group, a value that nobody else in it has. `order` has the records by group."""
+def persons_with_own(group_at, value_at, person_at, n_values, n_persons):
+    """Whether each person has, in some group, a value that nobody else in it has. Records stand by group."""
     has_own = np.zeros(n_persons, dtype=np.bool_)
     group_of_value = np.full(n_values, -1, dtype=np.int64)
     person_of_value = np.empty(n_values, dtype=np.int64)
     start = 0
-    for at in range(len(order)):
-        group, value, person = group_of_record[order[at]], value_of_record[order[at]], person_of_record[order[at]]
+    for at in range(len(group_at)):
+        group, value, person = group_at[at], value_at[at], person_at[at]
         if group_of_value[value] != group:
             group_of_value[value] = group
             person_of_value[value] = person
         elif person_of_value[value] != person:
             person_of_value[value] = -1
-        if at + 1 < len(order) and group_of_record[order[at + 1]] == group:
+        if at + 1 < len(group_at) and group_at[at + 1] == group:
             continue
         for i in range(start, at + 1):
-            owner = person_of_value[value_of_record[order[i]]]
+            owner = person_of_value[value_at[i]]
             if owner >= 0:
                 has_own[owner] = True
         start = at + 1

@@ -7,13 +7,14 @@ has, a time. A person is alone by one of these where, within their group, one of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
+from shoal.kernels import counting
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import IntArray
 from shoal.models.verdict import Verdict
@@ -46,12 +47,14 @@ class Alone:
     n: int
     """Of how many persons; of how many records, where nobody sees which of them belong to one person."""
     by_kept_column: Mapping[str, int] = field(default_factory=dict)
-    """Counts by each kept column alone, where there are several and many persons are alone by them together."""
+    """Counts by each kept column alone, where they are counted already."""
     counts_records: bool = False
     crowd: str = OWN_GROUP
     """Among whom they are alone: their group, or everybody where a release shows no groups."""
     is_bound: bool = False
     """Whether sensitive columns have a bound: tables of counts do not show whether two values are one person's."""
+    by_column: Callable[[str], int] | None = field(default=None, compare=False, repr=False)
+    """Counts by one kept column alone; only a message about too many asks for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,24 +90,20 @@ class AloneLimit:
 
     def _problems(self, alone: Alone, schema: Schema) -> list[str]:
         problems = []
-        if are_many(alone) and not self.allow_alone:
+        if FEW * alone.by.get(KEPT, 0) > alone.n and not self.allow_alone:
             problems.append(
                 f"{_alone_in(alone, alone.by[KEPT], f' ({alone.by[KEPT] / alone.n:.1%})')} by "
-                f"{_words(KEPT, schema)}{_most_by(alone)}: whoever knows {'it' if len(schema.kept) == 1 else 'these'} "
-                f"of a person finds them. {ALLOW_IT}"
+                f"{_words(KEPT, schema)}{_most_by(alone, schema)}: whoever knows "
+                f"{'it' if len(schema.kept) == 1 else 'these'} of a person finds them. {ALLOW_IT}"
             )
         most = max(alone.by, key=lambda key: alone.by[key], default=None)
         if self.max_alone is not None and most is not None and alone.by[most] > self.max_alone:
             problems.append(
                 f"{_alone_in(alone, alone.by[most])} by {_words(most, schema)}"
-                f"{_most_by(alone) if most == KEPT else ''}; at most {self.max_alone:,} may be (max_alone). {LOWER_IT}"
+                f"{_most_by(alone, schema) if most == KEPT else ''}; at most {self.max_alone:,} may be (max_alone). "
+                f"{LOWER_IT}"
             )
         return problems
-
-
-def are_many(alone: Alone) -> bool:
-    """Whether so many are alone by kept columns that somebody has to allow it."""
-    return FEW * alone.by.get(KEPT, 0) > alone.n
 
 
 def _alone_in(alone: Alone, n: int, share: str = "") -> str:
@@ -133,12 +132,15 @@ def _words(key: str, schema: Schema) -> str:
     return f"'{schema.time}' as published" if key == TIME else by_what(key)
 
 
-def _most_by(alone: Alone) -> str:
+def _most_by(alone: Alone, schema: Schema) -> str:
     """Which kept column does most by itself, where there are several."""
-    if not alone.by_kept_column:
+    counts = dict(alone.by_kept_column)
+    if alone.by_column is not None and len(schema.kept) > 1:
+        counts = {name: alone.by_column(name) for name in schema.kept}
+    if not counts:
         return ""
-    most = max(alone.by_kept_column, key=lambda name: alone.by_kept_column[name])
-    return f" (most by '{most}' alone: {alone.by_kept_column[most]:,})"
+    most = max(counts, key=lambda name: counts[name])
+    return f" (most by '{most}' alone: {counts[most]:,})"
 
 
 def _note(alone: Alone, schema: Schema) -> list[str]:
@@ -147,11 +149,7 @@ def _note(alone: Alone, schema: Schema) -> list[str]:
     if not found:
         return []
     at_most = "at most " if alone.is_bound else ""
-    told = [
-        f"{at_most if key not in OWN_KEYS else ''}{n:,} by {_words(key, schema)}"
-        f"{_most_by(alone) if key == KEPT else ''}"
-        for key, n in found
-    ]
+    told = [f"{at_most if key not in OWN_KEYS else ''}{n:,} by {_words(key, schema)}" for key, n in found]
     unit = "records" if alone.counts_records else "persons"
     crowd = alone.crowd if alone.crowd == OWN_GROUP else f"{alone.crowd}, which shows no groups,"
     return [
@@ -178,7 +176,7 @@ def look_for_alone(
         Whether times are those that were published. Shifted dates tell how far apart they are and no more, since the
         days by which they are shifted are random: they count from the first day of their person on.
     by_column
-        Whether to count by each kept column alone too where few are alone by all together.
+        Whether to count by each kept column alone at once, where there are several.
     """
     by: dict[str, int] = {}
     kept = [name for name in schema.kept if name in frame.columns]
@@ -194,9 +192,13 @@ def look_for_alone(
         if is_release and keeps_time_of_day(schema):
             by[TIME_OF_DAY] = _by_values(seen, [times_of_day(times)])
     alone = Alone(by, seen.n_persons)
-    if len(kept) < 2 or not (by_column or are_many(alone)):
-        return alone
-    return replace(alone, by_kept_column={name: _by_values(seen, [frame[name]]) for name in kept})
+
+    def one_column(name: str) -> int:
+        return _by_values(seen, [frame[name]])
+
+    if by_column:
+        return replace(alone, by_kept_column={name: one_column(name) for name in kept} if len(kept) > 1 else {})
+    return replace(alone, by_column=one_column)
 
 
 def look_for_alone_apart(counts: GroupCounts, frame: pl.DataFrame, schema: Schema, *, by_column: bool = False) -> Alone:
@@ -225,14 +227,13 @@ def values_of_one(values: ValueCounts) -> IntArray:
 def together(parts: Sequence[Alone]) -> Alone:
     """Several parts of a table as one, where nobody has records in two of them."""
     first = parts[0]
-    whole = replace(
+    return replace(
         first,
         by={key: sum(part.by[key] for part in parts) for key in first.by},
         n=sum(part.n for part in parts),
         by_kept_column={key: sum(part.by_kept_column[key] for part in parts) for key in first.by_kept_column},
         is_bound=any(part.is_bound for part in parts),
     )
-    return whole if are_many(whole) else replace(whole, by_kept_column={})
 
 
 def key_of(sensitive: str) -> str:
@@ -251,11 +252,11 @@ def _by_values(seen: Observation, columns: list[pl.Series]) -> int:
 
 def _by_number_of_records(seen: Observation) -> int:
     """How many are alone by how many records they have in their group."""
-    group, person = seen.group_of_record[seen.by_group], seen.person_of_record[seen.by_group]
+    group, person = seen.in_order
     first = np.flatnonzero(np.append(True, (group[1:] != group[:-1]) | (person[1:] != person[:-1])))
-    records = np.diff(np.append(first, len(group)))
-    members = replace(seen, group_of_record=group[first], person_of_record=person[first], sensitive={}, known=None)
-    return members.persons_with_own(records, int(records.max()) + 1)
+    records = np.diff(np.append(first, len(group))).astype(np.int32)
+    n_values = int(records.max()) + 1
+    return int(counting.persons_with_own(group[first], records, person[first], n_values, seen.n_persons).sum())
 
 
 def _since_first(times: pl.Series, seen: Observation) -> pl.Series:

@@ -47,7 +47,15 @@ from shoal.measuring.risk import NEEDS, Risk, risk_of_counts
 from shoal.models.contract import Model
 from shoal.models.counts import VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.verdict import BOUND, NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, ModelVerdict, Verdict, judge
-from shoal.spark.reading import SensitiveFacts, facts_of_counts, frame_of, mapped_by, quoted, sensitive_facts
+from shoal.spark.reading import (
+    SensitiveFacts,
+    facts_of_counts,
+    frame_of,
+    mapped_by,
+    quoted,
+    sensitive_facts,
+    with_spelled,
+)
 from shoal.table.apart import GROUP, PERSONS, count_linked, names_of_counts
 from shoal.table.columns import category_column
 from shoal.table.observe import Observation
@@ -172,6 +180,8 @@ def _alone(published: DataFrame, schema: Schema) -> tuple[int, dict[str, int]]:
     from pyspark.sql import functions
 
     assert schema.person is not None
+    forms = {name: schema.spelling_of(name) for name in schema.sensitive if _is_text(published, name)}
+    published = with_spelled(published, {name: form for name, form in forms.items() if form != "exact"})
     person = quoted(schema.person)
     groups = _shown(published, schema)
     counted = published.groupBy(*groups, person).agg(functions.count("*").alias(OWN_RECORDS))
@@ -192,6 +202,12 @@ def _alone(published: DataFrame, schema: Schema) -> tuple[int, dict[str, int]]:
     alone = reduce(lambda first, second: first.unionAll(second), owners).distinct().groupBy("_key").count().collect()
     found = {row["_key"]: int(row["count"]) for row in alone}
     return found.get("", 0), {key: found.get(key, 0) for key in looks if key}
+
+
+def _is_text(frame: DataFrame, name: str) -> bool:
+    from pyspark.sql.types import StringType
+
+    return isinstance(frame.schema[name].dataType, StringType)
 
 
 @dataclass(frozen=True)

@@ -595,16 +595,23 @@ def _with_persons_spelled(frame: DataFrame, schema: Schema, seen: Mapping[str, A
 def _spelled(frame: DataFrame, schema: Schema, form: str) -> DataFrame:
     """The records, without columns that are dropped, and with ids of persons in a form."""
     kept = frame.select(*(quoted(column) for column in frame.columns if column not in schema.dropped))
-    place = kept.columns.index(str(schema.person))
+    return with_spelled(kept, {str(schema.person): form})
+
+
+def with_spelled(frame: DataFrame, form_of_column: Mapping[str, str]) -> DataFrame:
+    """The records with some columns, by name, each in a form."""
+    form_of_place = {frame.columns.index(name): form for name, form in form_of_column.items()}
 
     def spell(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            ids = pl.from_arrow(batch.column(place))
-            assert isinstance(ids, pl.Series)
-            column = spelled(ids, form).to_arrow().cast(batch.schema.field(place).type)
-            yield batch.set_column(place, batch.schema.field(place), column)
+            for place, form in form_of_place.items():
+                values = pl.from_arrow(batch.column(place))
+                assert isinstance(values, pl.Series)
+                column = spelled(values, form).to_arrow().cast(batch.schema.field(place).type)
+                batch = batch.set_column(place, batch.schema.field(place), column)
+            yield batch
 
-    return mapped(kept, spell, kept.schema)
+    return mapped(frame, spell, frame.schema)
 
 
 def sensitive_facts(frame: DataFrame, name: str, spelling: str, person: str | None = None) -> SensitiveFacts:

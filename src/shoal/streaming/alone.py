@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.kernels import counting
-from shoal.measuring.alone import COUNT, KEPT, TIME, TIME_OF_DAY, Alone, are_many, keeps_time_of_day, key_of, moments_of
+from shoal.measuring.alone import COUNT, KEPT, TIME, TIME_OF_DAY, Alone, keeps_time_of_day, key_of, moments_of
 from shoal.streaming.summary import SummaryTable
 from shoal.table.schema import Schema
 from shoal.table.times import times_of_day
@@ -70,11 +70,8 @@ def look_for_alone_in_portions(
         by[TIME] = _by_columns([schema.time], timed, table.n_records, n_persons)
         if keeps_time_of_day(schema):
             by[TIME_OF_DAY] = _by_columns([schema.time], _of_day(look, schema.time), table.n_records, n_persons)
-    alone = Alone(by, n_persons)
-    if len(schema.kept) < 2 or not are_many(alone):
-        return alone
-    each = {name: _by_columns([name], look, table.n_records, n_persons) for name in schema.kept}
-    return Alone(by, n_persons, each)
+    n_records = table.n_records
+    return Alone(by, n_persons, by_column=lambda name: _by_columns([name], look, n_records, n_persons))
 
 
 def _with_own(group: NDArray[np.integer], value: NDArray[np.integer], who: NDArray[np.integer], n_persons: int) -> int:
@@ -82,7 +79,7 @@ def _with_own(group: NDArray[np.integer], value: NDArray[np.integer], who: NDArr
     n_groups, n_values = int(group.max()) + 1, int(value.max()) + 1
     group, value, who = (part.astype(np.int32, copy=False) for part in (group, value, who))
     order = counting.order_by_code(group, n_groups, np.arange(len(group), dtype=np.int32))
-    return int(counting.persons_with_own(order, group, value, who, n_values, n_persons).sum())
+    return int(counting.persons_with_own(group[order], value[order], who[order], n_values, n_persons).sum())
 
 
 def _by_columns(names: Sequence[str], look: Pass, n_records: int, n_persons: int) -> int:

@@ -123,11 +123,14 @@ class Observation:
 
     def persons_with_own(self, value_of_record: NDArray[np.integer], n_values: int) -> int:
         """How many different persons have, in some group, a value that nobody else in it has."""
-        has_own = counting.persons_with_own(
-            self.by_group, self.group_of_record, value_of_record.astype(np.int32, copy=False), self.person_of_record,
-            n_values, self.n_persons,
-        )  # fmt: skip
-        return int(has_own.sum())
+        group, person = self.in_order
+        value = value_of_record.astype(np.int32, copy=False)[self.by_group]
+        return int(counting.persons_with_own(group, value, person, n_values, self.n_persons).sum())
+
+    @cached_property
+    def in_order(self) -> tuple[Codes, Codes]:
+        """Group and person of the records as they stand in `by_group`."""
+        return self.group_of_record[self.by_group], self.person_of_record[self.by_group]
 
     def _by_value(self, column: CategoryColumn) -> Codes:
         return counting.order_by_code(column.codes, column.n_codes, self._by_person)
