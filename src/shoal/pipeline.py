@@ -205,7 +205,7 @@ def protect(
     refuse_shared(schema, table.shared_dates)
     refuse_excluded(table, models)
     refuse_impossible(table, asked)
-    grouping = chosen_method.group(table, asked, progress)
+    grouping = chosen_method.group(table, asked, progress, rng=rng)
     progress("masking", 0.0)
     published = publish(table, grouping, chosen_mask, rng=rng)
     linkage = None

@@ -35,7 +35,7 @@ class Counted(Mdav):
 
     asked: list[int] = []  # noqa: RUF012
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress, *, rng: object = None) -> Grouping:
         self.asked.append(max(int(model.asked) for model in models))
         return super().group(table, models, progress)
 

@@ -35,7 +35,6 @@ class Anatomy(Method):
     m: int | None = None
     name: ClassVar[str] = "anatomy"
     keeps_models: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         refuse_odd_size(self.m)

@@ -115,7 +115,14 @@ class BalanceTree(Method):
         """Whether groups that lose less are looked for once the tree is grown."""
         return self.cuts_best and self.effort != "low"
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         space = person_space(
             table,

@@ -71,8 +71,6 @@ class Buckets(Method):
     m: int | None = None
     name: ClassVar[str] = "buckets"
     keeps_models: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
-    """Whether the method takes random numbers."""
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from shoal.grouping.balance_tree import MedianSweep
 from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.person_space import person_space
@@ -28,7 +30,14 @@ class Decomposition(Method):
 
     name: ClassVar[str] = "decomposition"
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """Group the persons of a table by their means alone."""
         space = person_space(table, one_record_a_person=True, with_variance=False, **what_is_counted(models))
         return Tree(space, models, MedianSweep(space, trees.WIDEST)).grow(progress)

@@ -61,8 +61,15 @@ class Method(Part, ABC):
         return self
 
     @abstractmethod
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
-        """Group the persons of a table."""
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
+        """Group the persons of a table; where a method draws, the numbers come from `rng`, which the seed governs."""
 
 
 class OwnMethod(Method):
@@ -71,7 +78,14 @@ class OwnMethod(Method):
     def __init__(self, own: Any) -> None:
         self._own = own
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """What it gives."""
         grouping: Grouping = self._own.group(table, models, progress)
         return grouping

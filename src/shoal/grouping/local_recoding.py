@@ -59,7 +59,14 @@ class LocalRecoding(Method):
     name: ClassVar[str] = "local-recoding"
     keeps_models: ClassVar[bool] = True
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         progress("grouping", 0.0)
         levels = [levels_of(column) for column in table.quasi.values()]

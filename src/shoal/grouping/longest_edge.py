@@ -54,7 +54,14 @@ class LongestEdge(Method):
         check_whole(self.m, "m", "the fewest persons in a group", least=1)
         check_nominal(self.nominal)
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         progress("grouping", 0.0)
         m = fewest_persons(self.m, models)

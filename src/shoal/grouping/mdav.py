@@ -76,7 +76,14 @@ class Mdav(Method):
             raise ParameterError(f"gamma must be a number of at least 0, got {self.gamma}.")
         check_alpha(self.alpha)
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         from shoal.kernels import microaggregation
 

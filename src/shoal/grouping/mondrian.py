@@ -68,7 +68,14 @@ class Mondrian(Method):
             return ["mondrian with spread 'z-score' looks at all records."]
         return []
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         as_numbers = self.spread == "z-score"
         limits = limits_of(models)

@@ -93,7 +93,14 @@ class SpanningCells(Method):
         if not isinstance(self.moves, bool):
             raise ParameterError("moves must be True or False.")
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         progress("grouping", 0.0)
         m = fewest_persons(self.m, models)

@@ -100,7 +100,14 @@ class SpanningTree(Method):
         if self.length not in KINDS_OF_LENGTH:
             raise ParameterError("length must be 'columns' or 'root'.")
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         progress("grouping", 0.0)
         if self.start >= table.n_records:

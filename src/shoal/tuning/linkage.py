@@ -159,10 +159,17 @@ class _GroupedOnce(Method):
         self.method = method
         self.grouping: Grouping | None = None
 
-    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent) -> Grouping:
+    def group(
+        self,
+        table: Table,
+        models: Sequence[Model],
+        progress: Progress = silent,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Grouping:
         """The groups, formed when they are first asked for."""
         if self.grouping is None:
-            self.grouping = self.method.group(table, models, progress)
+            self.grouping = self.method.group(table, models, progress, rng=rng)
         return self.grouping
 
 
