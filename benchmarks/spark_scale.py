@@ -36,7 +36,7 @@ def run(persons: int, *, cell_persons: int, cores: int, folder: Path) -> dict[st
     from pyspark.sql import SparkSession
 
     import shoal
-    from shoal.spark import protect
+    from shoal.engines.spark import protect
 
     path = made_table(persons, folder)
     log = folder / "events"
@@ -241,7 +241,7 @@ def driver(persons: int, *, cell_persons: int) -> dict[str, Any]:
     import resource
 
     import shoal
-    from shoal.spark.coarse import Grower
+    from shoal.engines.spark.code import Grower
 
     source = SimulatedSource(persons)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

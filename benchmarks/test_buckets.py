@@ -15,9 +15,9 @@ import pytest
 
 import shoal
 from shoal import Item, Nominal, Rule, Rules, Schema
+from shoal.attacking.mining.adversary import face
 from shoal.grouping import Buckets
 from shoal.kernels import bucketing
-from shoal.mining.facing import face
 from shoal.models import Model
 from shoal.table.table import Table
 from tests.naive import buckets as naive

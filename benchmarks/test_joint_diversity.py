@@ -15,7 +15,6 @@ import shoal
 from shoal.demo.registry import made_up_registry
 from shoal.grouping import Mondrian
 from shoal.table.table import Table
-
 def seconds(records, attributes, models):
     sensitive = [f"s{{n}}" for n in range(1, attributes + 1)]
     frame = made_up_registry(records, attributes=attributes)

@@ -20,7 +20,6 @@ import shoal
 from shoal.demo.registry import made_up_registry
 from shoal.grouping import BalanceTree
 from shoal.table.table import Table
-
 def grouped(table, models):
     started = time.process_time()
     grouping = BalanceTree().group(table, models)

@@ -17,7 +17,6 @@ import json, os, sys, time
 os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1")
 import numpy as np
 from shoal.kernels import cutting, spanning
-
 def survey(n):
     'A table like a health survey: 6 counts, 3 measures and 12 columns of 0 and 1.'
     chance = np.random.default_rng(1)

@@ -19,8 +19,8 @@ from shoal.errors import CannotSatisfyError, ShoalWarning
 from shoal.grouping import SpanningTree
 from shoal.masking.perturb import Perturb
 from shoal.measuring.statistics import Numbers, class_chi_square, linkage, masked_of, numbers_of
+from shoal.measuring.tuning.linkage import SEEDS, LinkageSweep, SizeTried
 from shoal.table.table import Table
-from shoal.tuning.linkage import SEEDS, LinkageSweep, SizeTried
 from studies.data import MissingDataError, medicare, pima
 from studies.pages import line_chart, markdown_table, write_page
 
@@ -290,9 +290,9 @@ keeps all 768 records). Medicare is NMES 1988 ({len(elderly.frame):,} persons); 
 the class, which its data provider had coded as 0 and 1: here 21 columns, health as two and region as three of them.
 
 The group size m is the smallest that brings record linkage to at most 5 % or 1 %, averaged over five draws of noise
-(`shoal.tuning.linkage`); the benchmark's t is the one of {", ".join(TS)} with which least is lost. *One class* is the
-share of records in groups where everybody has the same sensitive value. *As printed* is the paper's own form: no
-repair of hubs, and its noise. The paper's rows are copied from its Table 1; its seconds are wall time of 2012.
+(`shoal.measuring.tuning.linkage`); the benchmark's t is the one of {", ".join(TS)} with which least is lost. *One
+class* is the share of records in groups where everybody has the same sensitive value. *As printed* is the paper's own
+form: no repair of hubs, and its noise. The paper's rows are copied from its Table 1; its seconds are wall time of 2012.
 
 ## Table 1, Diabetes, linkage at most 5 %
 

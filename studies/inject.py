@@ -16,6 +16,9 @@ import numpy as np
 import polars as pl
 
 import shoal
+from shoal.attacking.mining.adversary import face
+from shoal.attacking.mining.mine import mine_rules
+from shoal.attacking.mining.rules import Rules
 from shoal.grouping import Anatomy, BalanceTree, Buckets, Grouping
 from shoal.masking.anatomize import Anatomize
 from shoal.masking.publish import Published
@@ -23,9 +26,6 @@ from shoal.measuring.aggregates import KINDS, aggregate_error_of
 from shoal.measuring.associations import AssociationError, Mining, association_error_of
 from shoal.measuring.queries import Query, estimated_on, query_error, random_queries, true_counts
 from shoal.measuring.utility import measure_utility
-from shoal.mining.facing import face
-from shoal.mining.mine import mine_rules
-from shoal.mining.rules import Rules
 from shoal.models import Model
 from shoal.models.exact import IntArray
 from shoal.pipeline import attack_background

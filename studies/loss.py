@@ -16,9 +16,9 @@ import shoal
 from shoal.grouping import BalanceTree, Grouping
 from shoal.grouping.improve import EFFORTS, Effort, improve
 from shoal.grouping.person_space import PersonSpace, person_space
+from shoal.measuring.tuning import Target, compare
 from shoal.measuring.utility import Utility, measure_utility
 from shoal.table.table import Table
-from shoal.tuning import Target, compare
 from studies.data import MissingDataError, berka, berka_orders, informs, movielens, rwm5yr
 from studies.pages import line_chart, markdown_table, write_page
 

@@ -13,10 +13,10 @@ import polars as pl
 import shoal
 from shoal.errors import ShoalError
 from shoal.grouping import BalanceTree
+from shoal.measuring.tuning import Point, Target, compare
+from shoal.measuring.tuning.workbench import Workbench
 from shoal.models import Model
 from shoal.table.table import Table
-from shoal.tuning import Point, Target, compare
-from shoal.tuning.workbench import Workbench
 from studies.data import MissingDataError, berka, informs, movielens
 from studies.pages import markdown_table, write_page
 

@@ -16,7 +16,6 @@ WITHOUT_A_PLACE = """
 import os, stat, sys, warnings
 from pathlib import Path
 from shoal.kernels import compiling
-
 compiling._can_write = lambda folder: False
 compiling.config.CACHE_DIR = ""
 with warnings.catch_warnings(record=True) as told:

@@ -34,10 +34,10 @@ SECTIONS = {
     "shoal.pipeline": "Make and check a release",
     "shoal.table": "Say what columns are",
     "shoal.models": "Models",
-    "shoal.mining": "Background knowledge",
+    "shoal.attacking.mining": "Background knowledge",
     "shoal.reading": "Read files",
-    "shoal.remembering": "Remember releases",
-    "shoal.tuning": "Tune and compare",
+    "shoal.publishing.ledger": "Remember releases",
+    "shoal.measuring.tuning": "Tune and compare",
     "shoal.errors": "Errors and warnings",
 }
 """Titles of the public names by where they live; names from elsewhere come last."""
@@ -45,8 +45,8 @@ SECTIONS = {
 ANSWERS = {
     "Release": "shoal.publishing.release",
     "Assessment": "shoal.publishing.release",
-    "Verdict": "shoal.models.verdict",
-    "Risk": "shoal.measuring.risk",
+    "Verdict": "shoal.judging.verdict",
+    "Risk": "shoal.judging.risk",
     "Utility": "shoal.measuring.utility",
 }
 """What the functions answer with. Nobody makes these by hand, so they are not public names of the package."""

@@ -6,6 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shoal.attacking.mining.knowledge import Knowledge
+    from shoal.attacking.mining.mine import mine
+    from shoal.attacking.mining.rules import Item, Rule, Rules
     from shoal.errors import (
         CannotSatisfyError,
         InputError,
@@ -17,9 +20,7 @@ if TYPE_CHECKING:
         ShoalError,
         ShoalWarning,
     )
-    from shoal.mining.knowledge import Knowledge
-    from shoal.mining.mine import mine
-    from shoal.mining.rules import Item, Rule, Rules
+    from shoal.measuring.tuning import Target, compare, tune
     from shoal.models import (
         AlphaKAnonymity,
         BetaLikeness,
@@ -38,13 +39,11 @@ if TYPE_CHECKING:
     )
     from shoal.pipeline import assess, attack, attack_background, attack_by_exclusion, protect, verify
     from shoal.policy import Policy
+    from shoal.publishing.ledger import Ledger
     from shoal.publishing.release import Release
     from shoal.reading import CsvOptions, Join, read_files
-    from shoal.remembering import Ledger
     from shoal.table.hierarchy import Hierarchy
     from shoal.table.schema import Date, Nominal, Number, Ordered, Schema
-    from shoal.tuning import Target, compare, tune
-
 _HOME = {
     **dict.fromkeys(
         ("assess", "attack", "attack_background", "attack_by_exclusion", "protect", "verify"), "shoal.pipeline"
@@ -53,11 +52,11 @@ _HOME = {
     "Hierarchy": "shoal.table.hierarchy",
     "Policy": "shoal.policy",
     "Release": "shoal.publishing.release",
-    "mine": "shoal.mining.mine",
-    "Knowledge": "shoal.mining.knowledge",
-    **dict.fromkeys(("Item", "Rule", "Rules"), "shoal.mining.rules"),
-    "Ledger": "shoal.remembering",
-    **dict.fromkeys(("Target", "compare", "tune"), "shoal.tuning"),
+    "mine": "shoal.attacking.mining.mine",
+    "Knowledge": "shoal.attacking.mining.knowledge",
+    **dict.fromkeys(("Item", "Rule", "Rules"), "shoal.attacking.mining.rules"),
+    "Ledger": "shoal.publishing.ledger",
+    **dict.fromkeys(("Target", "compare", "tune"), "shoal.measuring.tuning"),
     **dict.fromkeys(("read_files", "CsvOptions", "Join"), "shoal.reading"),
     **dict.fromkeys(
         ("GBalance", "HAffiliation", "RecordRisk", "EntropyBalance", "KAnonymity", "PersonKAnonymity", "LDiversity",
@@ -71,8 +70,8 @@ _HOME = {
 }  # fmt: skip
 """Where each public name lives; it is imported when it is first used, so that `shoal --help` stays quick."""
 
-_PARTS = ("applying", "relating", "spark", "streaming")
-"""Parts with a door of their own, such as `shoal.spark.protect`; imported when they are first used too."""
+_PARTS = ("engines", "publishing")
+"""Parts with a door of their own, such as `shoal.engines.spark.protect`; imported when they are first used too."""
 
 __all__ = [
     "AlphaKAnonymity",

@@ -15,47 +15,48 @@ import polars as pl
 from shoal.attacking.background import BackgroundResult
 from shoal.attacking.background import attack_background as attack_on_background
 from shoal.attacking.elimination import EliminationResult, attack_elimination
+from shoal.attacking.mining.adversary import face
+from shoal.attacking.mining.knowledge import Knowledge
+from shoal.attacking.mining.rules import Rules
+from shoal.attacking.owners import whose_by_ids, whose_by_map, whose_by_order
 from shoal.attacking.released import as_texts, in_type_of
 from shoal.attacking.setting import MOST_TARGETS, Setting
 from shoal.attacking.suite import SuiteResult, run_attacks
-from shoal.attacking.whose import whose_by_ids, whose_by_map, whose_by_order
 from shoal.errors import InputError, ParameterError, PrivacyNotMetError, SchemaError, ShoalWarning, did_you_mean
 from shoal.grouping import METHODS, Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refuse_unfit
 from shoal.grouping.grouping import as_method
+from shoal.judging.alone import HINTS, AloneLimit, look_for_alone
+from shoal.judging.observation import Observation
+from shoal.judging.recount import counts_facing, look_at_release, look_at_table
+from shoal.judging.risk import Risk, measure_risk
+from shoal.judging.values_apart import observe_linked
+from shoal.judging.verdict import Verdict
 from shoal.masking import MASKS
 from shoal.masking.parting import linked_values
 from shoal.masking.publish import Mask, as_mask, publish
 from shoal.masking.secrecy import secret_order
 from shoal.masking.times import shared_in
 from shoal.measuring.aggregates import aggregate_error_of, checked_kinds, refuse_no_numbers
-from shoal.measuring.alone import HINTS, AloneLimit, look_for_alone
 from shoal.measuring.associations import Mining, association_error_of, refuse_no_rules
-from shoal.measuring.look import counts_facing, look_at_release, look_at_table
 from shoal.measuring.queries import query_error_of
-from shoal.measuring.risk import Risk, measure_risk
 from shoal.measuring.spread import SPREAD_NEEDS, RiskSpread, spread_of_risk
 from shoal.measuring.statistics import Linkage, linkage_of
 from shoal.measuring.utility import measure_utility
-from shoal.mining.facing import face
-from shoal.mining.knowledge import Knowledge
-from shoal.mining.rules import Rules
 from shoal.models.contract import Model
 from shoal.models.counts import JOINT, SPREAD_OF_RECORDS
 from shoal.models.every_table import EveryTable
 from shoal.models.exact import IntArray
 from shoal.models.related import Related
-from shoal.models.verdict import Verdict
 from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy
 from shoal.progress import Progress, silent
 from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Assessment, Release
-from shoal.table.apart import GROUP, observe_linked
 from shoal.table.columns import LineOf
 from shoal.table.frames import to_polars
 from shoal.table.hierarchy import Hierarchy
-from shoal.table.observe import Observation
+from shoal.table.own_columns import GROUP
 from shoal.table.schema import Schema
 from shoal.table.shared_dates import notes_on_shared, refuse_shared
 from shoal.table.spelling import spelled
@@ -145,7 +146,8 @@ def protect(
         What an adversary is taken to know, for models that reckon with it and bring no rules of their own: how rules
         are mined, which are struck out, and what is known besides.
     views
-        Where the frame is several tables joined: which rows each person has in each of them (`shoal.relating` says so).
+        Where the frame is several tables joined: which rows each person has in each of them, as
+        `shoal.publishing.related` says it.
         Groups are then formed such that every table meets every model by its own rows.
 
     Raises

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import shoal
 from shoal.attacking.background import attack_background
 from shoal.errors import ParameterError, SchemaError
+from shoal.judging.observation import Observation
 from shoal.models.counts import BACKGROUND
 from shoal.table.adversary import Known
 from shoal.table.columns import category_column
-from shoal.table.observe import Observation
 from tests.naive.matching_diversity import left_by_elimination, valid_by_trying
 
 SCHEMA = shoal.Schema(quasi=["age", shoal.Nominal("sex")], sensitive=["disease"])

@@ -20,8 +20,8 @@ from shoal.errors import CannotSatisfyError
 from shoal.grouping import BalanceTree, Mondrian
 from shoal.grouping.feasibility import refuse_impossible
 from shoal.grouping.stopping import stopped_at
+from shoal.judging.observation import Observation
 from shoal.models.counts import SPREAD
-from shoal.table.observe import Observation
 from shoal.table.table import Table
 from tests.naive import minimality as naive
 

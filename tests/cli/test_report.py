@@ -11,10 +11,10 @@ from jsonschema import Draft202012Validator
 
 from shoal.demo.clinics import clinics
 from shoal.demo.patients import made_up_patients
-from shoal.reporting.words import quoted
+from shoal.publishing.report.words import quoted
 from tests.cli.conftest import COLUMNS, MODELS, Shoal
+from tests.publishing.report.pages import Page, looked_up
 from tests.publishing.test_folder import modes_in
-from tests.reporting.pages import Page, looked_up
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "report.schema.json").read_text(encoding="utf-8"))
 PATIENTS = ["--person", "patient", "--quasi", "age,gender:nominal,zip", "--sensitive", "disease,treatment",

@@ -67,7 +67,7 @@ def test_several_files_are_refused(shoal: Shoal) -> None:
 
 
 def test_too_little_memory_is_told_before_anything_is_read(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.streaming.engine.memory_there_is", lambda: 2_000_000)
+    monkeypatch.setattr("shoal.engines.stream.engine.memory_there_is", lambda: 2_000_000)
     answer = shoal("protect", "clinics.csv", *COLUMNS, *MODELS, "-o", "out")
     assert answer.code == 2
     for part in ("NotEnoughMemoryError", "needs about 0.4 GB of memory", "there are 0.0 GB", "portions"):
@@ -79,7 +79,7 @@ def test_too_little_memory_is_told_before_anything_is_read(shoal: Shoal, monkeyp
 def test_a_file_that_does_not_fit_is_protected_in_portions_by_itself(
     shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.streaming.engine.needed_in_memory", lambda size, schema: 10**15)
+    monkeypatch.setattr("shoal.engines.stream.engine.needed_in_memory", lambda size, schema: 10**15)
     shoal("protect", "clinics.csv", *COLUMNS, *MODELS, "-o", "out")
     assert json.loads(Path("out/steward/manifest.json").read_text())["engine"] == "stream"
 
@@ -90,7 +90,7 @@ def test_a_release_that_does_not_fit_is_verified_in_portions(
 ) -> None:
     shoal("protect", "clinics.csv", *COLUMNS, *MODELS, "-o", "out", "--format", format_)
     held = shoal("verify", "out", "--json").json
-    monkeypatch.setattr("shoal.streaming.engine.needed_in_memory", lambda size, schema: 10**15)
+    monkeypatch.setattr("shoal.engines.stream.engine.needed_in_memory", lambda size, schema: 10**15)
     monkeypatch.delattr("shoal.pipeline.verify")
     in_portions = shoal("verify", "out", "--json").json
     assert {**in_portions, "seconds": 0} == {**held, "seconds": 0}
@@ -122,7 +122,7 @@ def test_hierarchies_go_with_portions_where_they_are_nominal(shoal: Shoal) -> No
 
 
 def test_other_commands_tell_before_they_read_what_does_not_fit(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.streaming.engine.memory_there_is", lambda: 1000)
+    monkeypatch.setattr("shoal.engines.stream.engine.memory_there_is", lambda: 1000)
     answer = shoal("assess", "clinics.csv", *COLUMNS)
     assert answer.code == 2
     assert "NotEnoughMemoryError" in answer.err

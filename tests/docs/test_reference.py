@@ -19,8 +19,8 @@ import shoal
 from shoal.cli.main import cli
 from shoal.demo.clinics import clinics
 from shoal.grouping import METHODS
+from shoal.judging.risk import Risk
 from shoal.masking import MASKS
-from shoal.measuring.risk import Risk
 from shoal.measuring.utility import Utility
 from shoal.models import MODELS
 from shoal.policy.load import _File

@@ -11,7 +11,7 @@ def main(master: str, folder: str) -> None:
     from pyspark.sql import SparkSession
 
     import shoal
-    from shoal.spark import protect
+    from shoal.engines.spark import protect
 
     settings = {
         "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN",

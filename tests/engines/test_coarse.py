@@ -11,13 +11,13 @@ import pytest
 
 import shoal
 from shoal.demo.benchmark_table import benchmark_table
+from shoal.engines.spark.code import Cells, CoarseTree, Grower
+from shoal.engines.spark.group import RECORDS, PersonPoints, bins_of, coded, values_of
+from shoal.engines.spark.mask import Work, keyed_bytes, protect_cell
+from shoal.engines.spark.read import Facts, QuasiFacts, SensitiveFacts
 from shoal.masking import Ranges
 from shoal.measuring.utility import utility_of_parts
 from shoal.pipeline import choose
-from shoal.spark.coarse import Cells, CoarseTree, Grower
-from shoal.spark.grouping import RECORDS, PersonPoints, bins_of, coded, values_of
-from shoal.spark.masking import Work, keyed_bytes, protect_cell
-from shoal.spark.reading import Facts, QuasiFacts, SensitiveFacts
 from shoal.table.columns import Whole
 from shoal.table.schema import Nominal, Number
 from shoal.table.table import Table

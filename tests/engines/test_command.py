@@ -110,7 +110,7 @@ def test_flags_of_other_engines_are_refused_with_the_reason(
 
 
 def test_an_anatomized_release_is_written_and_read_back(spark: Any, tmp_path: Path) -> None:
-    from shoal.spark import protect
+    from shoal.engines.spark import protect
 
     frame = clinics().with_columns(pl.Series("ward", ["a", "b", "c"] * 6 + ["a"]))
     schema = shoal.Schema(
@@ -139,6 +139,6 @@ def test_an_anatomized_release_is_written_and_read_back(spark: Any, tmp_path: Pa
 
 
 def test_importing_shoal_does_not_import_pyspark() -> None:
-    program = "import sys, shoal, shoal.pipeline, shoal.spark; print('pyspark' in sys.modules)"
+    program = "import sys, shoal, shoal.pipeline, shoal.engines.spark; print('pyspark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -38,7 +38,7 @@ def in_memory(frame: pl.DataFrame, schema: shoal.Schema, models: Sequence[Any], 
 
 def on(spark: Any) -> Protect:
     def protect(frame: pl.DataFrame, schema: shoal.Schema, models: Sequence[Any], **options: Any) -> Outcome:
-        from shoal.spark import protect as protect_on_spark
+        from shoal.engines.spark import protect as protect_on_spark
 
         given = spark.createDataFrame(frame.to_arrow())
         release = protect_on_spark(given, schema, models, **options)
@@ -210,7 +210,7 @@ UNOFFERED = [
 
 @pytest.mark.parametrize(("options", "reason"), UNOFFERED)
 def test_what_spark_does_not_do_is_refused_before_anything_runs(options: dict[str, Any], reason: str) -> None:
-    from shoal.spark import protect
+    from shoal.engines.spark import protect
 
     models = options.pop("models", [shoal.PersonKAnonymity(k=2)])
     with pytest.raises(shoal.ParameterError, match=reason):

@@ -10,9 +10,9 @@ from shoal.errors import SchemaError
 
 def test_spark_refuses_to_publish_no_person_ids() -> None:
     pytest.importorskip("pyspark")
+    from shoal.engines.spark.run import refuse_unoffered
     from shoal.grouping import METHODS
     from shoal.masking import MASKS
-    from shoal.spark.protecting import refuse_unoffered
 
     method, mask, models = METHODS["balance-tree"](), MASKS["range"](), [shoal.RecordRisk(rho="0.5")]
     refuse_unoffered(method, mask, shoal.Schema(person="name", quasi=["age"]), models)

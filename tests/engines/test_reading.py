@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.stream.read import FileSource
 from shoal.errors import ShoalError
 from shoal.reading import CsvOptions, read_files
-from shoal.streaming.source import FileSource
 
 pytestmark = pytest.mark.spark
 
@@ -115,10 +115,10 @@ def in_memory(folder: Path, options: CsvOptions) -> Any:
 
 
 def on_spark(spark: Any, folder: Path, options: CsvOptions) -> Any:
-    from shoal.spark.errors import explained
-    from shoal.spark.files import read_tables
-    from shoal.spark.reading import frame_of
-    from shoal.spark.session import case_sensitive
+    from shoal.engines.spark.errors import explained
+    from shoal.engines.spark.files import read_tables
+    from shoal.engines.spark.read import frame_of
+    from shoal.engines.spark.session import case_sensitive
 
     with case_sensitive(spark), explained():
         tables = read_tables(spark, [str(folder)], csv=options)
@@ -148,7 +148,7 @@ def test_csv_files_are_read_as_in_memory_or_refused_in_its_words(
     if len(files) == 1:
         assert told_by(lambda: in_portions(folder, options, tmp_path / "work")) == expected
     if case in IN_BLOCKS:
-        monkeypatch.setattr("shoal.spark.files.BLOCK_BYTES", 1)
+        monkeypatch.setattr("shoal.engines.spark.files.BLOCK_BYTES", 1)
         assert told_by(lambda: on_spark(spark, folder, options)) == expected
 
 
@@ -160,7 +160,7 @@ def test_parquet_files_are_read_as_in_memory_or_refused_in_its_words(
     folder.mkdir()
     for name, frame in PARQUET[case].items():
         frame.write_parquet(folder / name)
-    monkeypatch.setattr("shoal.spark.files.RECORDS_A_PIECE", 2)
+    monkeypatch.setattr("shoal.engines.spark.files.RECORDS_A_PIECE", 2)
     expected = told_by(lambda: in_memory(folder, CsvOptions()))
     assert told_by(lambda: on_spark(spark, folder, CsvOptions())) == expected
     if len(PARQUET[case]) == 1:

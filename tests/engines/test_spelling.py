@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.streaming import protect_file
+from shoal.engines.stream import protect_file
 from tests.engines.test_engines import collected
 
 pytestmark = pytest.mark.spark
@@ -35,7 +35,7 @@ def _shape(frame: pl.DataFrame) -> Any:
 
 
 def test_engines_count_by_the_same_spelling(spark: Any, tmp_path: Path) -> None:
-    from shoal.spark import protect as protect_on_spark
+    from shoal.engines.spark import protect as protect_on_spark
 
     frame = messy()
     models = [shoal.PersonKAnonymity(k=4), shoal.HAffiliation(h=0.7), shoal.TCloseness(t=0.5)]
@@ -61,7 +61,7 @@ def test_engines_count_by_the_same_spelling(spark: Any, tmp_path: Path) -> None:
 
 
 def test_anatomized_on_spark_counts_one_value_once(spark: Any) -> None:
-    from shoal.spark import protect as protect_on_spark
+    from shoal.engines.spark import protect as protect_on_spark
 
     models = [shoal.HAffiliation(h=0.8)]
     frame = messy()
@@ -74,7 +74,7 @@ def test_anatomized_on_spark_counts_one_value_once(spark: Any) -> None:
 
 
 def test_case_of_ids_is_noted_on_spark(spark: Any) -> None:
-    from shoal.spark import protect as protect_on_spark
+    from shoal.engines.spark import protect as protect_on_spark
 
     frame = pl.DataFrame({"patient": ["ann", "Ann", "b", "c"], "age": [1] * 4, "disease": ["x"] * 4, "note": ["n"] * 4})
     models = [shoal.PersonKAnonymity(k=3)]

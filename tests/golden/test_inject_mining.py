@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.mining.expectation import needed_support
-from shoal.mining.mine import mine_rules
-from shoal.mining.rules import Item
+from shoal.attacking.mining.expectation import needed_support
+from shoal.attacking.mining.mine import mine_rules
+from shoal.attacking.mining.rules import Item
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.schema import Nominal, Number, Schema
 from studies import census, data

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import Item, MatchingDiversity, Nominal, Rule, Rules, Schema
+from shoal.attacking.mining.adversary import face
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping import Anatomy, Buckets, buckets
 from shoal.grouping.grouping import Grouping
-from shoal.grouping.judging import Judge
 from shoal.grouping.likeness import at_random, in_a_row
+from shoal.grouping.model_check import Judge
 from shoal.measuring.associations import association_error_of
 from shoal.measuring.queries import estimated_counts, query_error, query_error_of, random_queries, true_counts
-from shoal.mining.facing import face
 from shoal.models import GBalance, HAffiliation, JointDiversity, KAnonymity, LDiversity, Model, TCloseness
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.schema import Number

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError, ShoalWarning
 from shoal.grouping import SpanningCells, SpanningTree
-from shoal.grouping.judging import Judge
+from shoal.grouping.model_check import Judge
 from shoal.grouping.person_points import points_of_persons
 from shoal.grouping.spanning_cells import part_in_cells
 from shoal.grouping.spanning_tree import classes_of_persons

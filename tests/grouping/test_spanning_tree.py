@@ -23,6 +23,7 @@ from shoal.grouping.longest_edge import LongestEdge
 from shoal.grouping.person_points import points_of_persons
 from shoal.grouping.spanning_tree import SpanningTree, classes_of_persons
 from shoal.grouping.tree_cutting import fewest_persons
+from shoal.judging.observation import Observation
 from shoal.models import (
     GBalance,
     HAffiliation,
@@ -34,7 +35,6 @@ from shoal.models import (
     RecordRisk,
     TCloseness,
 )
-from shoal.table.observe import Observation
 from shoal.table.schema import Nominal, Schema
 from shoal.table.table import Table
 from tests.grouping.tables import Small, assume_clear, small_tables

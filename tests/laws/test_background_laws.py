@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.attacking.mining.rules import Item, Rule, Rules
 from shoal.errors import CannotSatisfyError, SchemaError
 from shoal.grouping import METHODS, BalanceTree, Mondrian
 from shoal.masking import MASKS
-from shoal.mining.rules import Item, Rule, Rules
 from shoal.table.schema import Nominal, Schema
 from tests.laws.spanned import SPANNED
 from tests.naive.matching_diversity import values_left

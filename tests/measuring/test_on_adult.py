@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.attacking.mining.adversary import face
 from shoal.grouping import Anatomy, Buckets
 from shoal.masking.anatomize import Anatomize
 from shoal.measuring.associations import Mining, association_error_of, association_rules
 from shoal.measuring.queries import query_error_of
-from shoal.mining.facing import face
 from shoal.table.table import Table
 from studies.census import QUASI, SENSITIVE, schema
 from studies.data import MissingDataError, adult

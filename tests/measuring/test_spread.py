@@ -15,8 +15,8 @@ import shoal
 from shoal import Nominal, Schema
 from shoal.demo.clinics import clinics, ten_records
 from shoal.demo.patients import made_up_patients
+from shoal.judging.observation import Observation
 from shoal.measuring.spread import SIZES, UP_TO, observe_release, spread_of_risk
-from shoal.table.observe import Observation
 from tests.masking.patients import ONE_RECORD, patients
 from tests.naive import spread as naive
 from tests.naive.measures import gsar

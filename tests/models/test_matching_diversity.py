@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.attacking.mining.mine import mine_rules
+from shoal.attacking.mining.rules import Item, Rule, Rules
 from shoal.errors import ParameterError, SchemaError
-from shoal.mining.mine import mine_rules
-from shoal.mining.rules import Item, Rule, Rules
+from shoal.judging.observation import Observation
 from shoal.models import MatchingDiversity, Model
 from shoal.models.contract import worst_of
 from shoal.models.counts import BACKGROUND, GroupCounts
 from shoal.table.adversary import Known
 from shoal.table.columns import category_column
-from shoal.table.observe import Observation
 from shoal.table.schema import Nominal, Schema
 from tests.models.refusals import NOT_COUNTS, NOT_NUMBERS
 from tests.naive.matching_diversity import values_left

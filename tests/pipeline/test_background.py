@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.attacking.mining.knowledge import knowledge_rules
 from shoal.errors import CannotSatisfyError, ParameterError, PolicyError, SchemaError
-from shoal.mining.knowledge import knowledge_rules
 from shoal.publishing.manifest import check_manifest
 from shoal.publishing.read import read_published
 from shoal.reading import CsvOptions
@@ -334,6 +334,6 @@ def test_tuning_and_comparing_reckon_with_rules_too() -> None:
     assert found.release is not None
     assert {model.name for model in found.release.verdict.models} >= {"matching-diversity"}
     assert found.release.verdict.holds
-    bounds = shoal.tuning.parse_targets({"max_gidr": 0.2})
+    bounds = shoal.measuring.tuning.parse_targets({"max_gidr": 0.2})
     rows = shoal.compare(patients(), SCHEMA, models, methods=["balance-tree"], at=bounds, by=["record-risk"]).rows
     assert rows[0].point is not None

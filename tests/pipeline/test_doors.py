@@ -90,9 +90,12 @@ def run(program: str) -> str:
 
 
 def test_parts_are_found_without_importing_them_first() -> None:
-    names = run("import shoal; print(*(part.__name__ for part in (shoal.streaming, shoal.applying, shoal.relating)))")
-    assert names == "shoal.streaming shoal.applying shoal.relating"
-    assert run("import shoal; print(callable(shoal.spark.protect))") == "True"
+    names = run(
+        "import shoal; parts = shoal.engines.stream, shoal.publishing.later, shoal.publishing.related\n"
+        "print(*(part.__name__ for part in parts))"
+    )
+    assert names == "shoal.engines.stream shoal.publishing.later shoal.publishing.related"
+    assert run("import shoal; print(callable(shoal.engines.spark.protect))") == "True"
 
 
 def test_the_version_is_told_also_where_shoal_is_not_installed() -> None:

@@ -13,7 +13,7 @@ from shoal.errors import ParameterError, SchemaError
 from shoal.policy import Policy
 from shoal.publishing.read import read_published
 from shoal.reading import CsvOptions
-from shoal.table.apart import GROUP, MEMBER
+from shoal.table.own_columns import GROUP, MEMBER
 
 MODELS = [shoal.RecordRisk(rho="0.5"), shoal.KAnonymity(k=2), shoal.HAffiliation(h="0.75")]
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.stream import verify_file
 from shoal.errors import ParameterError, SchemaError
-from shoal.relating import Star, StarTable, verify_star
-from shoal.streaming import verify_file
+from shoal.publishing.related import Star, StarTable, verify_star
 
 RAW = pl.DataFrame(
     {

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import InputError, Nominal, ParameterError, Schema, SchemaError
+from shoal.engines.stream.recount import verify_file
 from shoal.grouping.grouping import Grouping
-from shoal.models.verdict import Answer
-from shoal.relating.star import Star, StarTable
-from shoal.relating.verify import verify_star
-from shoal.streaming.verify import verify_file
+from shoal.judging.verdict import Answer
+from shoal.publishing.related.star import Star, StarTable
+from shoal.publishing.related.verify import verify_star
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 
 PUBLISHED = Schema(person="p", quasi=["age"], sensitive=["s"], dropped=["phone"])

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.attacking.mining.knowledge import Knowledge
+from shoal.attacking.mining.rules import Item, Rule
 from shoal.errors import PolicyError
-from shoal.mining.knowledge import Knowledge
-from shoal.mining.rules import Item, Rule
 from shoal.policy import Policy, explain
 from shoal.policy.write import rule_table, value_text
 from shoal.table.schema import Schema

@@ -351,7 +351,6 @@ from pathlib import Path
 import polars as pl
 from shoal.errors import OutputError
 from shoal.publishing.folder import replacing_folder
-
 target = Path(sys.argv[1], "out")
 numbers = pl.DataFrame({"number": range(1_000_000)})
 writers = {
@@ -512,7 +511,6 @@ NO_PERMISSION = """
 import os, sys
 from shoal.errors import OutputError
 from shoal.publishing.folder import finish_interrupted, replacing_folder
-
 if os.getuid() == 0:
     os.setuid(65534)
 try:
@@ -638,7 +636,6 @@ CLOSED_TO_ITS_OWNER = """
 import os, sys, warnings
 from pathlib import Path
 from shoal.publishing.folder import finish_interrupted
-
 warnings.simplefilter("error")
 if os.getuid() == 0:
     os.setuid(65534)
@@ -672,7 +669,6 @@ from pathlib import Path
 from shoal.publishing import folder as folder_module, manifest as manifest_module
 from shoal.publishing.folder import finish_interrupted, replacing_folder
 from shoal.publishing.manifest import check_manifest, write_manifest
-
 home, way, start, stride = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 os.fsync = lambda descriptor: None
 manifest_module._version_of = lambda package: None
@@ -790,7 +786,6 @@ def test_kill_at_any_step_leaves_the_old_folder_or_the_new_one(tmp_path: Path, s
 HOLD = """
 import sys
 from shoal.publishing.folder import replacing_folder
-
 with replacing_folder(sys.argv[1], overwrite=True) as folder:
     (folder / "half").write_text("half")
     print(folder.name, flush=True)

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.applying import apply, read_stored, write_applied
 from shoal.errors import ShoalWarning
 from shoal.policy import Policy
 from shoal.publishing.labels import labels_that_leave
+from shoal.publishing.later import apply, read_stored, write_applied
 from shoal.reading import Labels, Reading, Source, read_files
 
 pytest.importorskip("pyreadstat")

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli.main import cli
+from shoal.engines.stream import protect_file
 from shoal.errors import ParameterError
 from shoal.models import MODELS, Model
 from shoal.models.counts import GroupCounts
-from shoal.streaming import protect_file
 
 FRAME = pl.DataFrame({"p": range(40), "q": [f"{n // 4}" for n in range(40)]})
 SCHEMA = shoal.Schema(person="p", quasi=["q"])

@@ -69,7 +69,7 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
 
 def test_what_cannot_be_made_leaves_the_folder_as_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = content(folder)
-    monkeypatch.setattr("shoal.reporting.summary.render_summary", lambda *_: 1 / 0)
+    monkeypatch.setattr("shoal.publishing.report.summary.render_summary", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         pages.renew_pages(folder)
     assert content(folder) == first

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from shoal.engines.stream.read import FileSource
 from shoal.errors import InputError
 from shoal.reading import read_files, read_parquet
-from shoal.streaming.source import FileSource
 
 
 def refusal(path: Path) -> str:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.attacking.mining.rules import Item, Rule, Rules
 from shoal.errors import SchemaError
-from shoal.mining.rules import Item, Rule, Rules
 from shoal.table.adversary import Adversary, fingerprint, known_by_steward, types_by_rules
 from shoal.table.columns import category_column
 from shoal.table.schema import Nominal, Schema

@@ -14,20 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.applying import apply, read_stored
+from shoal.attacking.mining.rules import Item, Rule, Rules
 from shoal.cli.main import cli
+from shoal.engines.stream import protect_file
+from shoal.engines.stream.recount import look_at_file
 from shoal.errors import CannotSatisfyError, PolicyError, SchemaError
-from shoal.measuring.alone import AloneLimit
-from shoal.mining.rules import Item, Rule, Rules
+from shoal.judging.alone import AloneLimit
+from shoal.judging.observation import Observation, number_persons
 from shoal.pipeline import attack
 from shoal.policy import Policy
+from shoal.publishing.later import apply, read_stored
+from shoal.publishing.related import Star, StarTable, protect_star
 from shoal.reading import Reading
 from shoal.reading.source import Source
-from shoal.relating import Star, StarTable, protect_star
-from shoal.streaming import protect_file
-from shoal.streaming.verify import look_at_file
 from shoal.table.columns import Persons, category_column
-from shoal.table.observe import Observation, number_persons
 from shoal.table.spelling import FORMS, folded_text, plain_text, spelled
 from tests.naive import spelling as naive
 

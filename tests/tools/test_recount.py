@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cli.main import cli
-from shoal.models.verdict import BOUND, NOT_SHOWN
+from shoal.judging.verdict import BOUND, NOT_SHOWN
 from shoal.policy import Policy
-from shoal.relating import Star, StarTable, protect_star, write_star
+from shoal.publishing.related import Star, StarTable, protect_star, write_star
 from shoal.table.spelling import spelled_texts
 from tests.naive.covering import joint_diversity
 from tools import recount

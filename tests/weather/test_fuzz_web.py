@@ -28,7 +28,6 @@ from shoal.web.jobs import Jobs
 from shoal.web.layout import PLACE_OF_STEP
 from shoal.web.project import Project
 from shoal.web.server import build
-
 project = Project.open(Path(sys.argv[1]))
 api = build(App(project=project, jobs=Jobs(project)))
 schema = get_openapi(title="shoal", version="1", routes=api.routes)

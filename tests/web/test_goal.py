@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.demo.patients import made_up_patients
+from shoal.measuring.tuning import parse_targets
 from shoal.policy import Policy
-from shoal.tuning import parse_targets
 from shoal.web import drawing, facts, goal, work
 
 TOLD = {

@@ -31,7 +31,6 @@ from shoal.web.app import App
 from shoal.web.jobs import Jobs
 from shoal.web.project import Project
 from shoal.web.server import build
-
 project = Project.open(Path(sys.argv[1]))
 untold = nicegui_app._native_telemetry.enabled()
 api = build(App(project=project, jobs=Jobs(project), max_upload=1, is_kept=False, is_exposed=False, is_demo=False,

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import tuning
 from shoal.demo.patients import made_up_patients
+from shoal.measuring import tuning
 from shoal.web import facts, work
 from shoal.web.project import ColumnChoice, Project
 from tests.web.serving import as_saved

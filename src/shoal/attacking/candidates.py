@@ -16,11 +16,11 @@ from shoal.attacking.released import Released, as_texts
 from shoal.attacking.result import DoesNotApply
 from shoal.attacking.setting import Setting
 from shoal.errors import SchemaError
+from shoal.judging.observation import number_alike
 from shoal.kernels import counting
 from shoal.measuring.shown import values_of
 from shoal.models.exact import FloatArray, IntArray
 from shoal.table.columns import code_values
-from shoal.table.observe import number_alike
 from shoal.table.table import Table
 
 LARGEST_BLOCK = 20_000_000

@@ -14,10 +14,10 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
+from shoal.judging.observation import Observation
 from shoal.models.counts import JOINT
 from shoal.models.exact import BoolArray, IntArray
 from shoal.models.joint import JointCounts
-from shoal.table.observe import Observation
 from shoal.table.table import Table
 
 WORK_LIMIT = 2_000

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from shoal.attacking.result import DoesNotApply
+from shoal.judging.observation import number_equal
+from shoal.judging.values_apart import names_of_counts
 from shoal.models.exact import IntArray
-from shoal.table.apart import GROUP, names_of_counts
 from shoal.table.columns import CategoryColumn, category_column, code_values, persons_of
-from shoal.table.observe import number_equal
+from shoal.table.own_columns import GROUP
 from shoal.table.spelling import spelled
 from shoal.table.times import in_zone, written_times
 

@@ -15,8 +15,8 @@ from shoal.grouping.grouping import Method
 from shoal.masking import mask_called
 from shoal.models.contract import Model
 from shoal.models.exact import IntArray
-from shoal.table.apart import GROUP
 from shoal.table.hierarchy import Hierarchy
+from shoal.table.own_columns import GROUP
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 

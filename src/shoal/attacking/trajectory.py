@@ -15,8 +15,8 @@ import polars as pl
 from shoal.attacking.candidates import Candidates
 from shoal.attacking.result import AttackResult, DoesNotApply, result_of
 from shoal.attacking.setting import Setting
+from shoal.judging.observation import number_alike, number_equal
 from shoal.models.exact import BoolArray, FloatArray, IntArray
-from shoal.table.observe import number_alike, number_equal
 
 NAME = "trajectory"
 MOST_TARGETS = 2_000

@@ -56,12 +56,12 @@ def apply(
     was kept (protect --keep-person-map); others join a group that covers them. All records together are counted again;
     where a model is not met nothing is written, and the exit code is 3.
     """
-    from shoal.applying import apply as mask_later
-    from shoal.applying import read_stored, write_applied
     from shoal.cli import output as say
     from shoal.cli.choices import chosen_policy, read_table
     from shoal.cli.protect import refuse_taken, show_release
     from shoal.cli.report import counted_again
+    from shoal.publishing.later import apply as mask_later
+    from shoal.publishing.later import read_stored, write_applied
 
     started, clock = datetime.now(UTC), time.perf_counter()
     own = Path(release) / "steward" / "policy.toml"

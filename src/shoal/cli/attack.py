@@ -16,14 +16,13 @@ from shoal.errors import InputError, SchemaError
 if TYPE_CHECKING:
     from shoal.attacking.background import BackgroundResult
     from shoal.attacking.elimination import EliminationResult
+    from shoal.attacking.mining.rules import Rules
     from shoal.attacking.suite import SuiteResult
-    from shoal.mining.rules import Rules
     from shoal.pipeline import OtherRelease
     from shoal.policy import Policy
     from shoal.publishing.read import PublishedFiles
     from shoal.reading import Reading
     from shoal.table.hierarchy import Hierarchy
-
 ABOVE = 3
 DEFAULT_L = 2
 
@@ -445,10 +444,10 @@ def _rules(
     """What the adversary knows: by a file, mined from a table, as the release was made against; and stated facts."""
     from dataclasses import replace
 
+    from shoal.attacking.mining.knowledge import Knowledge
+    from shoal.attacking.mining.mine import mine_rules
+    from shoal.attacking.mining.rules import Rules
     from shoal.cli.choices import read_table
-    from shoal.mining.knowledge import Knowledge
-    from shoal.mining.mine import mine_rules
-    from shoal.mining.rules import Rules
     from shoal.publishing.read import read_rules
 
     knowledge = policy.knowledge or Knowledge()
@@ -484,8 +483,8 @@ def _with_knowledge(
 ) -> list[BackgroundResult]:
     """The attack by rules; where a release hides whom its own are about, by what the steward keeps."""
     from shoal import pipeline
+    from shoal.attacking.mining.adversary import items_of_nobody
     from shoal.cli import output
-    from shoal.mining.facing import items_of_nobody
 
     schema = schema_for(policy, folder, published.frame, rules)
     kept: dict[str, Any] = {

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.publishing.read import PublishedFiles
     from shoal.reading import CsvOptions, Reading
-
 Flags = Mapping[str, Any]
 
 SINGLE_FLAGS = ("person", "person_ids", "time", "time_as", "time_of_day", "shared_dates", "zone", "missing")
@@ -331,7 +330,7 @@ def read_table(
     from shoal.reading import Join, read_files
 
     if checks_memory:
-        from shoal.streaming.engine import refuse_too_large
+        from shoal.engines.stream.engine import refuse_too_large
 
         refuse_too_large(files, csv_options(policy))
     join = None

@@ -13,8 +13,7 @@ from shoal.errors import PolicyError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from shoal.tuning import Comparison
-
+    from shoal.measuring.tuning import Comparison
 STOPPED = 130
 
 EPILOG = """\b
@@ -64,10 +63,10 @@ def compare(
     With --at, models of the policy other than g-balance, record-risk, entropy-balance and h-affiliation are required as
     well.
     """
-    from shoal import tuning
     from shoal.cli import output as say
     from shoal.cli.choices import chosen_policy, read_table
-    from shoal.tuning.comparison import parse_levels
+    from shoal.measuring import tuning
+    from shoal.measuring.tuning.comparison import parse_levels
 
     clock = time.perf_counter()
     levels = [] if at is None else parse_levels(at)

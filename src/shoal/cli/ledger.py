@@ -26,7 +26,7 @@ listed as such, and later releases are not looked at together with it.
 def ledger(file: str, forget: int | None, as_json: bool) -> None:
     """List the releases that a ledger remembers, with counts and nothing about persons."""
     from shoal.cli import output
-    from shoal.remembering import Ledger
+    from shoal.publishing.ledger import Ledger
 
     kept = Ledger(file)
     if forget is not None:

@@ -11,9 +11,8 @@ import click
 from shoal.cli import options
 
 if TYPE_CHECKING:
-    from shoal.mining.knowledge import Knowledge
-    from shoal.mining.rules import Rules
-
+    from shoal.attacking.mining.knowledge import Knowledge
+    from shoal.attacking.mining.rules import Rules
 EPILOG = """\b
 Examples:
   shoal mine visits.csv --policy visits.policy.toml
@@ -48,9 +47,9 @@ def mine(files: tuple[str, ...], csv_file: str | None, overwrite: bool, as_json:
     Lists the most general rules with how many persons each is about and how probable it is that chance alone would
     have broken it (its expectation). Rules that the policy strikes out are left out; its facts come first.
     """
+    from shoal.attacking.mining.knowledge import knowledge_rules
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, read_table
-    from shoal.mining.knowledge import knowledge_rules
     from shoal.table.table import Table
 
     started = time.perf_counter()
@@ -80,8 +79,8 @@ def _laid_over(knowledge: Knowledge | None, flags: dict[str, Any]) -> Knowledge:
     """What the flags say in the place of what the policy says."""
     from dataclasses import replace
 
-    from shoal.mining.expectation import refuse_low_confidence
-    from shoal.mining.knowledge import Knowledge
+    from shoal.attacking.mining.expectation import refuse_low_confidence
+    from shoal.attacking.mining.knowledge import Knowledge
 
     if flags["min_confidence"] is not None:
         refuse_low_confidence(flags["min_confidence"])

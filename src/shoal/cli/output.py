@@ -131,7 +131,7 @@ def _attributes(key: str, measured: Iterable[Mapping[str, Any]]) -> list[str | N
 
 
 def _of_what(key: str, attribute: str) -> str:
-    from shoal.measuring.alone import by_what
+    from shoal.judging.alone import by_what
 
     return f" by {by_what(attribute)}" if key == "alone_by" else f", {attribute}"
 

@@ -15,7 +15,6 @@ from shoal.errors import OutputError, without_credentials
 
 if TYPE_CHECKING:
     from shoal.table.profile import Profile
-
 EPILOG = """\b
 Examples:
   shoal profile visits.csv

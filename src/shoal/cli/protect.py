@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from shoal.policy import Policy
-    from shoal.remembering import Ledger
-
+    from shoal.publishing.ledger import Ledger
 EPILOG = """\b
 Examples:
   shoal protect visits.csv --policy visits.policy.toml -o out
@@ -212,7 +211,7 @@ def _tell(answer: dict[str, Any], output: str, as_json: bool) -> None:
 
 def ledger_of(policy: Policy, folder: Path) -> Ledger | None:
     """The ledger that a policy names, if any; one that cannot be used is refused before the work."""
-    from shoal.remembering import Ledger
+    from shoal.publishing.ledger import Ledger
 
     if policy.ledger is None:
         return None

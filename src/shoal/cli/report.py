@@ -58,14 +58,14 @@ def counted_again(folder: Path) -> dict[str, Any]:
     import json
 
     from shoal import pipeline
+    from shoal.attacking.mining.adversary import bound_to
     from shoal.cli import output as say
     from shoal.cli.choices import chosen_policy, csv_options_of_release
     from shoal.cli.verify import look_up, schema_for
     from shoal.masking import mask_called
-    from shoal.mining.facing import bound_to
     from shoal.publishing.manifest import read_manifest
     from shoal.publishing.read import read_published
-    from shoal.reporting.build import report_of_published
+    from shoal.publishing.report.build import report_of_published
 
     file, default_policy, _ = look_up(folder)
     policy, place = chosen_policy({"files": (str(file),)}, default_file=default_policy)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from shoal.policy import Policy
     from shoal.table.schema import Schema
-
 NOT_ON_SPARK = {
     "queries": "--queries and --associations ask for the original and the release side by side",
     "associations": "--queries and --associations ask for the original and the release side by side",
@@ -59,9 +58,9 @@ def protect_on_spark(
     if not files:
         raise click.UsageError("Name the files or folders to protect.")
     imported("pyspark", extra="spark", what="The engine spark")
-    from shoal.spark import protect
-    from shoal.spark.files import format_of, read_tables
-    from shoal.spark.session import case_sensitive, session
+    from shoal.engines.spark import protect
+    from shoal.engines.spark.files import format_of, read_tables
+    from shoal.engines.spark.session import case_sensitive, session
 
     written_as = format or format_of(files[0])
     csv = csv_options(policy)
@@ -136,7 +135,7 @@ def _settings(flags: dict[str, Any]) -> dict[str, str]:
 
 def _schema(policy: Policy, folder: Path, frame: DataFrame) -> Schema:
     """The schema, with hierarchies; those of prefixes and ICD codes are made from the values that a column has."""
-    from shoal.spark.reading import distinct_values
+    from shoal.engines.spark.read import distinct_values
 
     def hierarchy_of(column: Any) -> Any:
         if column.hierarchy is None or column.name not in frame.columns:

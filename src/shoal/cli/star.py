@@ -14,14 +14,13 @@ from shoal.errors import InputError, ParameterError, PolicyError
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
-    from shoal.relating import Star
-
+    from shoal.publishing.related import Star
 NOT_MET = 3
 
 
 def star_of(policy: Policy) -> Star:
     """How the tables of a policy hang together."""
-    from shoal.relating import Star, StarTable
+    from shoal.publishing.related import Star, StarTable
 
     return Star({name: StarTable(key=table.key, links=table.links) for name, table in policy.tables.items()})
 
@@ -44,9 +43,9 @@ def protect_tables(
     from shoal.cli import output as say
     from shoal.cli.choices import csv_options
     from shoal.cli.protect import show_release
+    from shoal.publishing.related import protect_star, write_star
+    from shoal.publishing.related.star import check_tables, join_all
     from shoal.reading import read_files
-    from shoal.relating import protect_star, write_star
-    from shoal.relating.star import check_tables, join_all
 
     clock = time.perf_counter()
     if files:
@@ -118,7 +117,7 @@ def verify_tables(ctx: click.Context, release: Path, flags: Mapping[str, Any], *
     from shoal.publishing.codebook import read_codebook
     from shoal.publishing.folder import finish_interrupted
     from shoal.publishing.manifest import check_manifest, differences_of
-    from shoal.relating import read_star, verify_star
+    from shoal.publishing.related import read_star, verify_star
 
     clock = time.perf_counter()
     finish_interrupted(release)

@@ -12,8 +12,8 @@ from shoal.cli.choices import csv_options
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.engines.stream import StreamedRelease
     from shoal.policy import Policy
-    from shoal.streaming import StreamedRelease
 
 
 def engine_of_run(
@@ -26,11 +26,11 @@ def engine_of_run(
     asked: Sequence[str],
 ) -> bool:
     """Whether a run is done in portions; refuses one that has no room, or cannot be done as asked."""
+    from shoal.engines.stream import why_not_streamed
+    from shoal.engines.stream.engine import STREAM, engine_for
     from shoal.pipeline import choose
     from shoal.reading import is_address
     from shoal.reading.read import FORMAT_OF_ENDING
-    from shoal.streaming import why_not_streamed
-    from shoal.streaming.engine import STREAM, engine_for
 
     if engine == "memory":
         return False
@@ -89,7 +89,7 @@ def protect_in_portions(
 ) -> StreamedRelease:
     """Protect one file in portions, as the policy says."""
     from shoal.cli import output as say
-    from shoal.streaming import protect_file
+    from shoal.engines.stream import protect_file
 
     path = Path(file)
     with say.progress_bar() as progress, say.warnings_as_notes() as told:
@@ -109,7 +109,7 @@ def _values_of(path: Path, policy: Policy) -> pl.DataFrame:
     """The different values of columns whose hierarchies are made from them."""
     import polars as pl
 
-    from shoal.streaming.source import FileSource
+    from shoal.engines.stream.read import FileSource
 
     made = [
         column.name

@@ -15,9 +15,8 @@ from shoal.errors import OutputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from shoal.measuring.tuning import Point, Tuning
     from shoal.policy import Policy
-    from shoal.tuning import Point, Tuning
-
 STOPPED = 130
 
 EPILOG = """\b
@@ -72,9 +71,9 @@ def tune(
     Writes the policy it chose, and the frontier between risk and loss as a picture and as numbers. The chosen setting
     is checked on the table as it would be published.
     """
-    from shoal import tuning
     from shoal.cli import output as say
     from shoal.cli.choices import chosen_engine, chosen_policy, read_table
+    from shoal.measuring import tuning
 
     clock = time.perf_counter()
     chosen_engine(engine, ("auto", "memory"))
@@ -157,8 +156,8 @@ def write_results(folder: Path, found: Tuning, texts: dict[str, str]) -> None:
     import json
 
     from shoal.cli.output import plain
+    from shoal.measuring.tuning.chart import frontier_svg
     from shoal.publishing.text import write_text
-    from shoal.tuning.chart import frontier_svg
 
     texts["frontier.svg"] = frontier_svg(found)
     texts["frontier.json"] = json.dumps(plain(found.to_dict()), indent=1, allow_nan=False) + "\n"

@@ -15,11 +15,10 @@ from shoal.errors import InputError, PolicyError
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.mining.rules import Rules
+    from shoal.attacking.mining.rules import Rules
     from shoal.policy import Policy
     from shoal.publishing.release import Assessment
     from shoal.table.schema import Schema
-
 NOT_MET = 3
 RELEASE_FILES = tuple(f"release.{name}" for name in options.FORMATS)
 
@@ -59,14 +58,14 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     cannot be recounted, and does not count as met.
     """
     from shoal import pipeline
+    from shoal.attacking.mining.adversary import bound_to
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said
-    from shoal.mining.facing import bound_to
+    from shoal.engines.stream import verify_file
+    from shoal.engines.stream.engine import fits_memory
     from shoal.publishing.codebook import check_files
     from shoal.publishing.read import read_published, read_rules
-    from shoal.relating.verify import is_star
-    from shoal.streaming import verify_file
-    from shoal.streaming.engine import fits_memory
+    from shoal.publishing.related.verify import is_star
 
     clock = time.perf_counter()
     if is_star(Path(release)):
@@ -130,7 +129,7 @@ def answer_of(
     verification: Assessment, problems: Sequence[str], notes: Sequence[str], *, seconds: float
 ) -> dict[str, Any]:
     """What verify answers: the recount, all problems, and which models could not be recounted."""
-    from shoal.models.verdict import NOT_SHOWN
+    from shoal.judging.verdict import NOT_SHOWN
 
     found = [*problems, *verification.problems]
     answer: dict[str, Any] = verification.to_dict()
@@ -158,8 +157,8 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     """The published file, the policy that lies beside it, and what the manifest says against the folder."""
     from shoal.publishing.folder import finish_interrupted
     from shoal.publishing.manifest import check_manifest
+    from shoal.publishing.related.verify import is_star
     from shoal.reading.source import refuse_pipe
-    from shoal.relating.verify import is_star
 
     refuse_pipe(release)
     if release.is_file() or any(release.glob("part-*")):

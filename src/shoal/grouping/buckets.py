@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping, Method
-from shoal.grouping.judging import Judge
 from shoal.grouping.likeness import at_random, in_a_row
+from shoal.grouping.model_check import Judge
 from shoal.models.background import Background, View, background_of
 from shoal.models.contract import Model
 from shoal.progress import Progress, silent
@@ -22,7 +22,6 @@ from shoal.table.table import Table
 
 if TYPE_CHECKING:
     from shoal.kernels.bucketing import Kinds
-
 ORDERS = ("similar", "balanced", "rarest")
 """Models that say how many different values a bucket must have."""
 WINDOW = 8

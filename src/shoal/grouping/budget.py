@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.grouping.feasibility import counts_of_whole
+from shoal.judging.observation import Observation
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, JOINT, RELATED, SPREAD, GroupCounts
 from shoal.models.related import View
-from shoal.table.observe import Observation
 from shoal.table.table import Table
 
 TOGETHER = JOINT | BACKGROUND

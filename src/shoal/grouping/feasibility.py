@@ -8,16 +8,16 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 import polars as pl
 
+from shoal.attacking.mining.rules import persons_satisfying
 from shoal.errors import CannotSatisfyError, SchemaError
 from shoal.grouping.person_space import whole_counts
+from shoal.judging.observation import Observation
 from shoal.kernels.counting import spread_of_person_parts
-from shoal.mining.rules import persons_satisfying
 from shoal.models.contract import Model, worst_of
 from shoal.models.counts import BACKGROUND, JOINT, RELATED, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.related import FEWEST_PERSONS, RelatedCounts
 from shoal.table.adversary import Adversary, Rules
 from shoal.table.columns import CategoryColumn
-from shoal.table.observe import Observation
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.grouping.grouping import Grouping, Method
-from shoal.grouping.judging import Judge
 from shoal.grouping.kinds import KindsOfPersons, kinds_of_persons
+from shoal.grouping.model_check import Judge
 from shoal.kernels import recoding
 from shoal.kernels.trees import Limits
 from shoal.models.contract import Model

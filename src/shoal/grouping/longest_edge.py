@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.grouping.grouping import Grouping, Method
-from shoal.grouping.judging import Judge
+from shoal.grouping.model_check import Judge
 from shoal.grouping.person_points import check_nominal, points_of_persons
 from shoal.grouping.tree_cutting import (
     check_whole,

@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError, SchemaError, ShoalWarning
 from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.mixing import check_alpha, classes_to_mix
+from shoal.judging.observation import Observation
 from shoal.models.contract import Model
 from shoal.progress import Progress, silent
 from shoal.table.columns import CategoryColumn, NumberColumn
-from shoal.table.observe import Observation
 from shoal.table.table import Table
 
 if TYPE_CHECKING:
     from shoal.kernels.microaggregation import Mixing
-
 FEWEST = 3
 MOST_GRID_BITS = 29
 MOST_COORDINATES = 2**28

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping, Method
-from shoal.grouping.judging import Judge
 from shoal.grouping.mixing import check_alpha
+from shoal.grouping.model_check import Judge
 from shoal.grouping.person_points import check_nominal, points_of_persons
 from shoal.grouping.spanning_tree import (
     MOST_TREES,

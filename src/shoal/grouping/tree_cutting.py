@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError, ParameterError, ShoalWarning
 from shoal.grouping.grouping import Grouping
-from shoal.grouping.judging import Judge
+from shoal.grouping.model_check import Judge
 from shoal.kernels import cutting
 from shoal.models.contract import Model
 from shoal.table.table import Table

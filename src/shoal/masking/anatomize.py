@@ -17,8 +17,8 @@ from shoal.masking.grouped import GroupedRecords
 from shoal.masking.parting import Parting, linked_values, refuse_what_links
 from shoal.masking.publish import Published, spread, without_unused_categories
 from shoal.masking.ranges import Ranges
-from shoal.table.apart import COUNT, GROUP, PERSONS, RECORDS, what_is_counted
 from shoal.table.columns import CategoryColumn
+from shoal.table.own_columns import COUNT, GROUP, PERSONS, RECORDS, what_is_counted
 from shoal.table.table import Table
 
 

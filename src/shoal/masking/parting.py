@@ -13,7 +13,7 @@ from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
 from shoal.masking.publish import Mask, without_unused_categories
-from shoal.table.apart import GROUP, MEMBER
+from shoal.table.own_columns import GROUP, MEMBER
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 

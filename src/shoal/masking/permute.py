@@ -16,7 +16,7 @@ from shoal.masking.grouped import GroupedRecords
 from shoal.masking.parting import Parting, linked_values, refuse_what_links
 from shoal.masking.publish import Published, spread, without_unused_categories
 from shoal.masking.ranges import Ranges
-from shoal.table.apart import GROUP
+from shoal.table.own_columns import GROUP
 from shoal.table.table import Table
 
 

@@ -15,7 +15,7 @@ from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.times import masked_times
 from shoal.parts import Part
-from shoal.table.apart import GROUP, MEMBER
+from shoal.table.own_columns import GROUP, MEMBER
 from shoal.table.table import QuasiColumn, Table
 
 

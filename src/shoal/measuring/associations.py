@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.attacking.mining.nodes import texts_of_values
+from shoal.attacking.mining.rules import Item
 from shoal.errors import SchemaError, did_you_mean
 from shoal.measuring.conjunctions import Counts, Mining
 from shoal.measuring.memberships import NodeColumn, node_columns
 from shoal.measuring.shown import Released, view_of
-from shoal.mining.nodes import texts_of_values
-from shoal.mining.rules import Item
 from shoal.table.columns import CategoryColumn
 from shoal.table.table import Table
 

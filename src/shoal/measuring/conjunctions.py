@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from shoal.attacking.mining.mine import CONJUNCTIONS
 from shoal.errors import ParameterError
 from shoal.measuring.memberships import (
     CRISP,
@@ -20,7 +21,6 @@ from shoal.measuring.memberships import (
     exactly,
 )
 from shoal.measuring.shown import ApartView, View
-from shoal.mining.mine import CONJUNCTIONS
 from shoal.models.exact import FloatArray, IntArray
 from shoal.table.columns import CategoryColumn
 from shoal.table.table import Table

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from shoal.attacking.mining import nodes
+from shoal.attacking.mining.trees import Tree, check_margin, tree_of
 from shoal.kernels import querying
 from shoal.measuring.shown import numbers_of_units, values_of
-from shoal.mining import nodes
-from shoal.mining.trees import Tree, check_margin, tree_of
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.table.columns import NumberColumn
 from shoal.table.table import QuasiColumn, Table

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.measuring.risk import NEEDS
+from shoal.judging.observation import Observation, number_alike
+from shoal.judging.risk import NEEDS
 from shoal.measuring.shown import Released, grouping_of
 from shoal.models.counts import GroupCounts
 from shoal.table.columns import code_values
-from shoal.table.observe import Observation, number_alike
 
 UP_TO = (0.01, 0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5, 1.0)
 """The upper ends of the classes of risk, ends included; but 1 itself, certainty, is a class of its own."""

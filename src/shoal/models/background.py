@@ -19,7 +19,6 @@ from shoal.models.joint import join_lists
 if TYPE_CHECKING:
     from shoal.kernels.covering import Members as Covered
     from shoal.kernels.reachability import Members
-
 WORK_LIMIT = 4_000_000
 """How much a search for persons with several values may look at, as in joint diversity."""
 TOTAL_LIMIT = 200_000_000

@@ -17,7 +17,6 @@ from shoal.models.joint import JointCounts, attributes_together
 
 if TYPE_CHECKING:
     from shoal.kernels.covering import Members
-
 WORK_LIMIT = 4_000_000
 """How much a search may look at before a group is called not diverse: some hundredths of a second."""
 TOTAL_LIMIT = 200_000_000

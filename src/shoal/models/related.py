@@ -18,7 +18,6 @@ from shoal.models.exact import BoolArray, IntArray
 if TYPE_CHECKING:
     from shoal.models.contract import Model
     from shoal.models.counts import GroupCounts
-
 FEWEST_PERSONS = 2
 """Rows of one person, alone of all in a group, are known to be theirs."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from shoal.mining.knowledge import Knowledge
+from shoal.attacking.mining.knowledge import Knowledge
 from shoal.models.contract import Model, as_number, as_share, listed
 from shoal.policy.policy import BudgetChoices, Policy, QuasiChoices
 

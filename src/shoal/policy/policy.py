@@ -20,10 +20,10 @@ from pydantic import (
     model_validator,
 )
 
+from shoal.attacking.mining.expectation import refuse_low_confidence
+from shoal.attacking.mining.knowledge import Knowledge
+from shoal.attacking.mining.rules import Rule
 from shoal.errors import ParameterError, SchemaError, did_you_mean
-from shoal.mining.expectation import refuse_low_confidence
-from shoal.mining.knowledge import Knowledge
-from shoal.mining.rules import Rule
 from shoal.models import Model
 from shoal.policy.numbers import Number, as_number
 from shoal.table.hierarchy import Hierarchy

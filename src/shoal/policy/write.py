@@ -16,10 +16,9 @@ from shoal.models import Model
 from shoal.policy.numbers import as_number, exact_decimal
 
 if TYPE_CHECKING:
-    from shoal.mining.knowledge import Knowledge
-    from shoal.mining.rules import Rule
+    from shoal.attacking.mining.knowledge import Knowledge
+    from shoal.attacking.mining.rules import Rule
     from shoal.policy.policy import HierarchyChoices, JoinChoices, Policy, QuasiChoices
-
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 WIDTH = 110
 

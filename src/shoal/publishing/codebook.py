@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import InputError
 from shoal.masking.times import how_times_are_shown
 from shoal.publishing.manifest import describe_file, differences_of, files_in, listed_paths
-from shoal.table.apart import GROUP, PERSONS
+from shoal.table.own_columns import GROUP, PERSONS
 
 if TYPE_CHECKING:
+    from shoal.judging.alone import AloneLimit
+    from shoal.judging.verdict import Verdict
     from shoal.masking import Mask
-    from shoal.measuring.alone import AloneLimit
     from shoal.models.contract import Model
-    from shoal.models.verdict import Verdict
     from shoal.policy import Policy
     from shoal.table.schema import Schema
-
 CODEBOOK = "codebook.json"
 ALONE = "alone"
 """The key of how many persons may be alone in their group by what else leaves."""

@@ -18,7 +18,6 @@ from shoal.publishing.manifest import check_manifest, list_anew, read_manifest
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
-
 REPORT = "steward/report.html"
 SUMMARY = "summary.html"
 NUMBERS = "steward/report.json"
@@ -37,8 +36,8 @@ def policy_in(text: str) -> Policy | None:
 
 def write_pages(folder: Path) -> None:
     """Write the report and the summary of a filled folder from its numbers, and list them in its manifest."""
-    from shoal.reporting.html import render_report
-    from shoal.reporting.summary import render_summary
+    from shoal.publishing.report.html import render_report
+    from shoal.publishing.report.summary import render_summary
 
     numbers, codebook = _read_json(folder, NUMBERS), _read_json(folder, "codebook.json")
     manifest = read_manifest(folder) or {}
@@ -57,7 +56,7 @@ def write_pages_from(folder: Path, numbers: Mapping[str, Any]) -> None:
 
 def render_report_of(folder: Path, numbers: Mapping[str, Any] | None = None) -> str:
     """The report of a release folder as it would be written now; `numbers` where the folder has none."""
-    from shoal.reporting.html import render_report
+    from shoal.publishing.report.html import render_report
 
     policy_text = (folder / "steward" / "policy.toml").read_text(encoding="utf-8")
     return render_report(numbers or _read_json(folder, NUMBERS), read_manifest(folder) or {}, policy_text)

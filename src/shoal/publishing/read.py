@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
+from shoal.attacking.mining.rules import Rules
 from shoal.errors import InputError, ParameterError
-from shoal.mining.rules import Rules
 from shoal.models import OFFERED, Model, model_called
 from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, without_safe_cells
 from shoal.publishing.codebook import CODEBOOK, lists

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from shoal.attacking.mining.adversary import rules_known
+from shoal.attacking.mining.knowledge import Knowledge
+from shoal.attacking.mining.rules import Rules
 from shoal.attacking.setting import MOST_TARGETS, Setting
 from shoal.attacking.suite import SuiteResult, run_attacks
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Method
+from shoal.judging.alone import AloneLimit
+from shoal.judging.risk import Risk
+from shoal.judging.verdict import Answer, Verdict
 from shoal.masking.publish import Mask, Published
 from shoal.masking.ranges import lone_extremes
 from shoal.measuring.aggregates import AggregateError
-from shoal.measuring.alone import AloneLimit
 from shoal.measuring.associations import AssociationError
 from shoal.measuring.queries import QueryError
-from shoal.measuring.risk import Risk
 from shoal.measuring.spread import RiskSpread
 from shoal.measuring.statistics import Linkage, moments
 from shoal.measuring.utility import Utility
-from shoal.mining.facing import rules_known
-from shoal.mining.knowledge import Knowledge
-from shoal.mining.rules import Rules
 from shoal.models.contract import Model
-from shoal.models.verdict import Answer, Verdict
 from shoal.table.columns import NumberColumn
 from shoal.table.frames import like_the_given
 from shoal.table.hierarchy import Hierarchy

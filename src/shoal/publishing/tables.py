@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import OutputError, PrivacyNotMetError, ShoalError
-from shoal.models.verdict import Verdict
+from shoal.judging.verdict import Verdict
 from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, with_safe_cells
 from shoal.reading import CsvOptions, Labels, read_excel, read_statistical
 from shoal.reading.extras import imported

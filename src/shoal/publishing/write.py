@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 
 from shoal.errors import ParameterError, ShoalWarning
+from shoal.judging.recount import look_at_release
 from shoal.masking.scheme import scheme_of
-from shoal.measuring.look import look_at_release
 from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.codebook import CODEBOOK, codebook_of, files_of_tables, with_files
 from shoal.publishing.folder import replacing_folder
@@ -66,7 +66,7 @@ class Entry(Protocol):
 
 
 class Ledger(Protocol):
-    """What remembers releases (`shoal.remembering`)."""
+    """What remembers releases (`shoal.publishing.ledger`)."""
 
     def recording(self, release: Release, folder: str | Path, *, in_database: bool) -> AbstractContextManager[Entry]:
         """Check a release, and remember it when it is published."""
@@ -213,7 +213,7 @@ def _format_of(inputs: Sequence[Path]) -> str:
 
 
 def _report(release: Release, format: str, policy_text: str) -> dict[str, Any]:
-    from shoal.reporting.build import report_of
+    from shoal.publishing.report.build import report_of
 
     return report_of(release, columns=codebook(release, format)["columns"], policy=policy_in(policy_text))
 

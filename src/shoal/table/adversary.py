@@ -1,8 +1,8 @@
 """What an adversary knows of the persons of a table: by rules, which values each of them cannot have.
 
-The rules are those of `shoal.mining`; here it is enough that they tell which values each person can have. A release
-that hides the quasi-identifiers hides whom the rules are about, so that the steward keeps, person by person, the values
-that they exclude: as a JSON list of texts, in a column for each sensitive attribute.
+The rules are those of `shoal.attacking.mining`; here it is enough that they tell which values each person can have. A
+release that hides the quasi-identifiers hides whom the rules are about, so that the steward keeps, person by person,
+the values that they exclude: as a JSON list of texts, in a column for each sensitive attribute.
 """
 
 from __future__ import annotations

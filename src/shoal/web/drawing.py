@@ -1,4 +1,4 @@
-"""Charts of the pages, as SVG with their numbers in words; drawn by `shoal.reporting.charts`, coloured by the style.
+"""Charts of the pages, as SVG with their numbers in words; drawn by `publishing.report.charts`, coloured by the style.
 
 The frontier is drawn here, since its points can be chosen: each is a button inside the drawing.
 """
@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.reporting.charts import Series, column_chart, figure
-from shoal.reporting.markup import Markup, el, joined
-from shoal.reporting.numbers import count, share
-from shoal.reporting.page import shares, table, told_of
+from shoal.publishing.report.charts import Series, column_chart, figure
+from shoal.publishing.report.markup import Markup, el, joined
+from shoal.publishing.report.numbers import count, share
+from shoal.publishing.report.page import shares, table, told_of
 
 WIDTH, HEIGHT = 1120, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 40, 58

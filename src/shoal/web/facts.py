@@ -16,14 +16,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.judging.observation import Observation, number_alike
+from shoal.judging.risk import Risk, measure_risk
+from shoal.judging.values_apart import observe_linked
 from shoal.masking import mask_called
-from shoal.measuring.risk import Risk, measure_risk
 from shoal.measuring.spread import SPREAD_NEEDS, UP_TO, RiskSpread, spread_of_risk
 from shoal.models.counts import GroupCounts
-from shoal.reporting.sections.risk import class_of_risk
-from shoal.table.apart import GROUP, observe_linked
+from shoal.publishing.report.sections.risk import class_of_risk
 from shoal.table.columns import Codes, code_values, persons_of
-from shoal.table.observe import Observation, number_alike
+from shoal.table.own_columns import GROUP
 from shoal.table.schema import Schema
 
 MOST_SHOWN = 20

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
-
 Plain = dict[str, Any]
 OPTIONS: Plain = {
     "minimise": "ane", "method": "balance-tree", "mask": "range", "max_suppressed": 0, "max_records": None,

@@ -19,7 +19,6 @@ from shoal.web.project import ColumnChoice, Project
 
 if TYPE_CHECKING:
     from shoal.table.hierarchy import Hierarchy
-
 N_EXAMPLES = 8
 MOST_TO_SORT = 400
 """With more different values than this, nobody sorts them into sets by hand."""

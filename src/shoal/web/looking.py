@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from shoal.reading import Reading
     from shoal.table.profile import ColumnProfile, Profile
     from shoal.web.jobs import Tell
-
 N_PREVIEW = 20
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "nil", "missing", "unknown", "-", "--", "?", ".", "#n/a")
 MOST_CATEGORIES = 2000

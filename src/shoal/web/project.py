@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 
     from shoal.policy import Policy
     from shoal.reading import CsvOptions, Join, Reading
-
 STEPS = ("data", "columns", "risk", "protect", "release")
 RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "release": "handed-out"}
 """The result that makes a step done; the step `columns` is done when a policy can be made."""

@@ -25,11 +25,10 @@ from shoal.web.project import Project
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.measuring.tuning import Point
     from shoal.models import Model
     from shoal.policy import Policy
-    from shoal.tuning import Point
     from shoal.web.jobs import Tell
-
 METHODS = ("balance-tree", "balance-tree:cut=median", "mondrian", "mdav")
 """What is compared side by side."""
 
@@ -71,7 +70,7 @@ def tune(
     beside
         models, method, mask and budget as tables of a policy document; models are asked for besides the targets.
     """
-    from shoal import tuning
+    from shoal.measuring import tuning
 
     tell("Reading the table", 0.0)
     frame = _frame(project)
@@ -145,7 +144,7 @@ def compare(
 
     A method that cannot be used on this table has a row that says why.
     """
-    from shoal import tuning
+    from shoal.measuring import tuning
     from shoal.publishing.write import finite
 
     tell("Reading the table", 0.0)

@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from shoal.policy import Policy
-from shoal.reporting.numbers import count, share
+from shoal.publishing.report.numbers import count, share
 from shoal.web import drawing, facts
 from shoal.web.project import Project
 from tests.web.browser import steward

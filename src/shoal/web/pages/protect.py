@@ -9,10 +9,10 @@ from typing import Any
 from nicegui import ui
 
 from shoal.errors import ShoalError
-from shoal.measuring.alone import ALLOW_IT
-from shoal.reporting.markup import Content, el, joined
-from shoal.reporting.numbers import count, share
-from shoal.reporting.words import typeset
+from shoal.judging.alone import ALLOW_IT
+from shoal.publishing.report.markup import Content, el, joined
+from shoal.publishing.report.numbers import count, share
+from shoal.publishing.report.words import typeset
 from shoal.web import drawing, layout
 from shoal.web import goal as goals
 from shoal.web.app import App
@@ -561,7 +561,7 @@ def _shown(slide: goals.Slide, value: str) -> str:
 
 
 def _numbers(points: Sequence[Plain], target: str, minimise: str, chosen: int | None) -> str:
-    from shoal.reporting.page import table
+    from shoal.publishing.report.page import table
 
     rows: list[list[Content]] = []
     for point in drawing.worth_choosing(points, target):

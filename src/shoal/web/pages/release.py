@@ -12,13 +12,13 @@ from nicegui import run as background
 from nicegui import ui
 
 from shoal.errors import InputError, ShoalError
-from shoal.measuring.alone import by_what
-from shoal.reporting import words
-from shoal.reporting.markup import Content, el, joined
-from shoal.reporting.numbers import count, share
-from shoal.reporting.sections.attacked import attacked
-from shoal.reporting.sections.cost import cost
-from shoal.reporting.sections.risk import risk
+from shoal.judging.alone import by_what
+from shoal.publishing.report import words
+from shoal.publishing.report.markup import Content, el, joined
+from shoal.publishing.report.numbers import count, share
+from shoal.publishing.report.sections.attacked import attacked
+from shoal.publishing.report.sections.cost import cost
+from shoal.publishing.report.sections.risk import risk
 from shoal.web import facts as counted_facts
 from shoal.web import layout, work
 from shoal.web.app import App

@@ -7,9 +7,9 @@ from typing import Any
 
 from nicegui import ui
 
-from shoal.reporting.markup import Content, el, joined
-from shoal.reporting.numbers import count, share
-from shoal.reporting.words import quoted
+from shoal.publishing.report.markup import Content, el, joined
+from shoal.publishing.report.numbers import count, share
+from shoal.publishing.report.words import quoted
 from shoal.web import drawing, layout
 from shoal.web import facts as counted_facts
 from shoal.web.app import App

@@ -1,0 +1,453 @@
+"""The verdict and the risk of a table, recounted by executors from what it shows and from nothing else.
+
+Records of one group are brought together by a hash of what they show. Each executor counts its groups with the
+library's own counts and asks the library's own models, in whole numbers; what comes to the driver is how many groups
+break each model, and the least safe value reached. That nobody is in two groups is counted too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from shoal.engines.spark.read import (
+    SensitiveFacts,
+    facts_of_counts,
+    frame_of,
+    mapped_by,
+    quoted,
+    sensitive_facts,
+    with_spelled,
+)
+from shoal.judging.alone import (
+    COUNT,
+    KEPT,
+    TIME,
+    TIME_OF_DAY,
+    Alone,
+    AloneLimit,
+    keeps_time_of_day,
+    key_of,
+    look_for_alone,
+    look_for_alone_apart,
+    together,
+)
+from shoal.judging.observation import Observation
+from shoal.judging.recount import (
+    IDENTITIES_VISIBLE,
+    RECORDS_BOUNDED,
+    TAKEN_AS_PERMUTED,
+    count_apart,
+    groups_are_alike,
+    notes_on_records,
+    problems_of_columns,
+    problems_of_records,
+    problems_of_spread,
+    told_by_records,
+    without_spread,
+)
+from shoal.judging.risk import NEEDS, Risk, risk_of_counts
+from shoal.judging.values_apart import count_linked, names_of_counts
+from shoal.judging.verdict import BOUND, NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, ModelVerdict, Verdict, judge
+from shoal.masking import Mask
+from shoal.models.contract import Model
+from shoal.models.counts import VALUE_TABLES, GroupCounts, ValueCounts
+from shoal.table.columns import category_column
+from shoal.table.own_columns import GROUP, PERSONS
+from shoal.table.schema import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+RECORDS_A_BUCKET = 300_000
+"""About how many records an executor counts at a time."""
+
+BUCKET, KIND, OWN_RECORDS = "_shoal_bucket", "_shoal_kind", "_shoal_records"
+PUBLISHED, LINKED = "release", "linked"
+WORST_FIRST = (NOT_SHOWN, STEWARD, BOUND)
+"""From what a model was checked, the weakest first."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The tables beside a published one whose attributes are published apart, and what the steward keeps of them."""
+
+    mask: type[Mask]
+    tables: Mapping[str, DataFrame]
+    linked: DataFrame | None = None
+
+
+def recount(
+    published: DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    n_records: int,
+    apart: Apart | None = None,
+    is_release: bool = True,
+    limit: AloneLimit | None = None,
+) -> tuple[Risk, Verdict]:
+    """The risk and the verdict of a published table, or (`is_release` False) of a table as it is.
+
+    About `n_records` records are expected; the number decides on how many parts are counted, and on nothing else. A
+    release in which more persons than `limit` says are alone in their group by what else leaves does not hold.
+    """
+    mask = Mask if apart is None else apart.mask
+    problems = problems_of_columns(published.columns, schema, mask=mask) if is_release else []
+    n_buckets = max(1, math.ceil(n_records / RECORDS_A_BUCKET))
+    if apart is None:
+        whole = _whole(published, schema, models)
+        told = _told_by_buckets(published, schema, models, whole, n_buckets, is_release=is_release)
+        risk, alone = _risk(told, schema), together([part.alone for part in told])
+        if schema.person is not None:
+            persons, several = _persons_and_groups(published, schema)
+            if several and is_release:
+                problems.append(f"{several:,} of {persons:,} persons have records in more than one group.")
+            if several:
+                unique, alone_by = _alone(published, schema)
+                risk = replace(risk, persons=persons, unique_persons=unique, alone_by=alone_by)
+        verdict = _together(models, told, PUBLISHED_TABLE if is_release else TABLE, problems, ())
+        return risk, (limit or AloneLimit()).judged(verdict, alone, schema) if is_release else verdict
+    if schema.person in published.columns and _persons_twice(published, schema):
+        problems.append(
+            f"A permuted table has one record a person, but '{schema.person}' names persons more than once."
+        )
+    told, notes = _told_apart(published, schema, models, apart, n_buckets)
+    risk = _with_identities(_risk(told, schema), published, schema)
+    if IDENTITIES_VISIBLE in notes:
+        problems += problems_of_spread(models, risk)
+        problems += problems_of_records({name: table.columns for name, table in apart.tables.items()})
+    verdict = _together(models, told, PUBLISHED_TABLE, problems, notes)
+    return risk, (limit or AloneLimit()).judged(verdict, together([part.alone for part in told]), schema)
+
+
+def _whole(published: DataFrame, schema: Schema, models: Sequence[Model]) -> dict[str, SensitiveFacts]:
+    """The values of the whole table, where a model compares groups with it."""
+    if not any(model.needs & VALUE_TABLES for model in models):
+        return {}
+    return {
+        name: sensitive_facts(published, name, schema.spelling_of(name), schema.person) for name in schema.sensitive
+    }
+
+
+def _persons_twice(published: DataFrame, schema: Schema) -> bool:
+    """Whether a permuted table names somebody more than once."""
+    assert schema.person is not None
+    return bool(published.groupBy(quoted(schema.person)).count().filter("count > 1").head(1))
+
+
+def _shown(published: DataFrame, schema: Schema) -> list[Column]:
+    """What tells groups apart."""
+    return _compared(published, schema.quasi_names)
+
+
+def _compared(published: DataFrame, names: Sequence[str]) -> list[Column]:
+    """Columns by which values are told apart; of floats -0.0 is 0.0."""
+    from pyspark.sql import functions
+    from pyspark.sql.types import DoubleType, FloatType
+
+    columns = []
+    for name in names:
+        column = quoted(name)
+        if isinstance(published.schema[name].dataType, DoubleType | FloatType):
+            column = functions.when(~functions.isnan(column), column + functions.lit(0.0)).alias(name)
+        columns.append(column)
+    return columns
+
+
+def _persons_and_groups(published: DataFrame, schema: Schema) -> tuple[int, int]:
+    """How many persons there are, and how many of them have records in several groups."""
+    from pyspark.sql import functions
+
+    assert schema.person is not None
+    person = quoted(schema.person).alias("_shoal_person")
+    pairs = published.select(person, *_shown(published, schema)).distinct()
+    groups = pairs.groupBy("_shoal_person").count()
+    found = groups.agg(functions.count("*"), functions.count_if(functions.col("count") > 1)).first()
+    assert found is not None
+    return int(found[0]), int(found[1])
+
+
+def _alone(published: DataFrame, schema: Schema) -> tuple[int, dict[str, int]]:
+    """How many different persons are alone in some group, and by what else, where persons may be in several."""
+    from functools import reduce
+
+    from pyspark.sql import functions
+
+    assert schema.person is not None
+    forms = {name: schema.spelling_of(name) for name in schema.sensitive if _is_text(published, name)}
+    published = with_spelled(published, {name: form for name, form in forms.items() if form != "exact"})
+    person = quoted(schema.person)
+    groups = _shown(published, schema)
+    counted = published.groupBy(*groups, person).agg(functions.count("*").alias(OWN_RECORDS))
+    looks = {"": (published, []), COUNT: (counted, [OWN_RECORDS])}
+    looks |= {KEPT: (published, list(schema.kept))} if schema.kept else {}
+    looks |= {key_of(name): (published, [name]) for name in schema.sensitive}
+    looks |= {TIME: (published, [schema.time])} if schema.time is not None else {}
+    if schema.time is not None and keeps_time_of_day(schema):
+        of_day = functions.date_format(quoted(schema.time), "HH:mm:ss.SSSSSS")
+        looks[TIME_OF_DAY] = (published.withColumn(OWN_RECORDS, of_day), [OWN_RECORDS])
+    owners = [
+        frame.groupBy(*_shown(frame, schema), *_compared(frame, columns))
+        .agg(functions.min(person).alias("_first"), functions.max(person).alias("_last"))
+        .filter("_first = _last")
+        .select(functions.lit(key).alias("_key"), "_first")
+        for key, (frame, columns) in looks.items()
+    ]
+    alone = reduce(lambda first, second: first.unionAll(second), owners).distinct().groupBy("_key").count().collect()
+    found = {row["_key"]: int(row["count"]) for row in alone}
+    return found.get("", 0), {key: found.get(key, 0) for key in looks if key}
+
+
+def _is_text(frame: DataFrame, name: str) -> bool:
+    from pyspark.sql.types import StringType
+
+    return isinstance(frame.schema[name].dataType, StringType)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What one bucket of groups tells: risks as sums and extremes, and the verdict of each model."""
+
+    groups: int
+    risk: dict[str, Any]
+    sums: dict[str, Any]
+    models: list[dict[str, Any]]
+    problems: list[str]
+    by_records: dict[str, tuple[int, int]]
+    """What numbers of records tell, where attributes are published apart (`told_by_records`)."""
+    alone: Alone
+
+
+def _told_by_buckets(
+    published: DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    whole: Mapping[str, SensitiveFacts],
+    n_buckets: int,
+    *,
+    is_release: bool,
+) -> list[_Told]:
+    from pyspark.sql import functions
+
+    bucket = functions.pmod(functions.xxhash64(*_shown(published, schema)), functions.lit(n_buckets)).alias(BUCKET)
+    others = [name for name in (schema.person, schema.time) if name is not None]
+    used = [*schema.quasi_names, *schema.sensitive, *schema.kept, *others]
+    rows = published.select(bucket, *map(quoted, used))
+    needs = NEEDS.union(*(model.needs for model in models))
+    asked = tuple(models)
+
+    def tell(frame: pl.DataFrame) -> _Told:
+        seen = Observation.of_frame(frame, schema)
+        counts = seen.counts(needs)
+        values = {
+            name: _in_whole(counted, frame[name], whole[name]) if name in whole else counted
+            for name, counted in counts.values.items()
+        }
+        counts = replace(counts, values=values)
+        alone = look_for_alone(seen, frame, schema, is_release=is_release, by_column=True)
+        return _tell(counts, judge(asked, counts, checked_from=PUBLISHED_TABLE), alone)
+
+    return _collected(rows, tell)
+
+
+def _told_apart(
+    published: DataFrame, schema: Schema, models: Sequence[Model], apart: Apart, n_buckets: int
+) -> tuple[list[_Told], list[str]]:
+    """What buckets tell of tables that publish attributes apart: the rows of a group in all tables come together."""
+    from functools import reduce
+
+    from pyspark.sql import functions
+
+    whole = {name: _whole_apart(published, schema, name, apart) for name in schema.sensitive}
+    parts = [(PUBLISHED, published), *apart.tables.items()]
+    parts += [(LINKED, apart.linked)] if apart.linked is not None else []
+    shown = [frame.withColumn(KIND, functions.lit(f"{number}")) for number, (_, frame) in enumerate(parts)]
+    columns_of_part = [(name, frame.columns) for name, frame in parts]
+    rows = reduce(lambda first, second: first.unionByName(second, allowMissingColumns=True), shown)
+    rows = rows.withColumn(BUCKET, functions.pmod(functions.xxhash64(quoted(GROUP)), functions.lit(n_buckets)))
+    needs = NEEDS.union(*(model.needs for model in models))
+    asked, mask = tuple(models), apart.mask
+
+    def tell(frame: pl.DataFrame) -> _Told:
+        own = {
+            name: frame.filter(pl.col(KIND) == f"{number}").select(columns)
+            for number, (name, columns) in enumerate(columns_of_part)
+        }
+        quasi, linked = own.pop(PUBLISHED), own.pop(LINKED, None)
+        counts, problems = count_apart(quasi, schema, own, mask=mask)
+        is_visible = not groups_are_alike(quasi, schema)
+        values = {
+            name: _in_whole(counted, own.get(name, quasi)[name], whole[name]) for name, counted in counts.values.items()
+        }
+        counts = replace(counts, values=values)
+        judged = without_spread(counts) if is_visible else counts
+        verdict = judge(asked, judged, checked_from=PUBLISHED_TABLE, problems=problems)
+        hides_records = "records" not in counts.known
+        if linked is not None and (hides_records or any(model.checked_from == NOT_SHOWN for model in verdict.models)):
+            kept, misfits = count_linked(linked, schema, needs, published=counts)
+            problems = [*problems, *misfits]
+            kept = without_spread(kept) if kept is not None and is_visible else kept
+            verdict = judge(asked, judged, checked_from=PUBLISHED_TABLE, problems=problems, steward=kept)
+            counts = replace(counts, records=kept.records) if hides_records and kept is not None else counts
+        return _tell(counts, verdict, look_for_alone_apart(counts, quasi, schema, by_column=True))
+
+    told = _collected(rows, tell)
+    names = [quoted(name) for name in schema.quasi_names]
+    n_alike = published.select(quoted(GROUP), *names).distinct().count()
+    notes = [] if n_alike == sum(part.groups for part in told) else [IDENTITIES_VISIBLE]
+    notes += [] if mask.has_tables else [TAKEN_AS_PERMUTED]
+    notes += notes_on_records(_by_records(told), sum(part.risk["persons"] for part in told))
+    hides_records = any(names_of_counts(table.columns)[1] == PERSONS for table in apart.tables.values())
+    return told, [*notes, *([RECORDS_BOUNDED] if hides_records and apart.linked is None else [])]
+
+
+def _by_records(told: Sequence[_Told]) -> dict[str, tuple[int, int]]:
+    """What numbers of records tell in all buckets."""
+    names = dict.fromkeys(name for part in told for name in part.by_records)
+    found = {name: [part.by_records[name] for part in told if name in part.by_records] for name in names}
+    return {name: (sum(values for values, _ in of), sum(persons for _, persons in of)) for name, of in found.items()}
+
+
+def _whole_apart(published: DataFrame, schema: Schema, name: str, apart: Apart) -> SensitiveFacts:
+    """The values of an attribute in the whole table, from the table that counts them or from the permuted one."""
+    from pyspark.sql import functions
+
+    if name not in apart.tables:
+        return sensitive_facts(published, name, schema.spelling_of(name))
+    table = apart.tables[name]
+    persons, records = names_of_counts(table.columns)
+    counted = table.groupBy(quoted(name).alias("value")).agg(
+        functions.sum(records).alias("records"), functions.sum(persons).alias("persons")
+    )
+    return facts_of_counts(frame_of(counted.toArrow()), name, schema.spelling_of(name))
+
+
+def _in_whole(counted: ValueCounts, values: pl.Series, whole: SensitiveFacts) -> ValueCounts:
+    """Counts whose values are those of the whole table, in its order."""
+    own = category_column(values, spelling=whole.spelling)
+    code_of_own = np.append(whole.codes(own.categories), len(whole.categories)).astype(np.int64)
+    start, value, records, persons = counted.lists
+    value = code_of_own[value]
+    order = np.lexsort((value, counted.group_of_entry))
+    pair_value = None if counted.pair_value is None else code_of_own[counted.pair_value]
+    n_codes = len(whole.categories) + 1
+    return replace(
+        counted, start_of_group=start, value=value[order], records=records[order], persons=persons[order],
+        pair_value=pair_value, records_in_table=_padded(whole.records, n_codes),
+        persons_in_table=_padded(whole.persons, n_codes),
+    )  # fmt: skip
+
+
+def _padded(counts: Any, n: int) -> Any:
+    return np.concatenate([counts, np.zeros(n - len(counts), np.int64)])
+
+
+def _tell(counts: GroupCounts, verdict: Verdict, alone: Alone) -> _Told:
+    risk = risk_of_counts(counts)
+    n = len(counts)
+    return _Told(
+        groups=n,
+        risk={
+            "records": risk.records, "persons": risk.persons, "max_gidr": risk.max_gidr, "max_gsar": risk.max_gsar,
+            "g_balance": risk.g_balance, "k": risk.k, "person_k": risk.person_k,
+            "unique_persons": risk.unique_persons,
+        },
+        sums={"avg_gidr": risk.avg_gidr * n, "avg_gsar": {name: mean * n for name, mean in risk.avg_gsar.items()}},
+        models=[
+            {"reached": model.reached, "holds": model.holds, "from": model.checked_from, "broken": model.broken_groups}
+            for model in verdict.models
+        ],
+        problems=list(verdict.problems),
+        by_records=told_by_records(counts),
+        alone=alone,
+    )  # fmt: skip
+
+
+def _collected(rows: DataFrame, tell: Callable[[pl.DataFrame], _Told]) -> list[_Told]:
+    """What every bucket tells."""
+
+    def make(_: int, arrow: Any) -> Any:
+        import pyarrow as pa
+
+        frame = frame_of(arrow).drop(BUCKET)
+        try:
+            told = json.dumps(asdict(tell(frame)))
+        except Exception as error:  # its message may show values of the table
+            raise RuntimeError(f"unexpected {type(error).__name__} while groups were recounted") from None
+        return pa.table({"told": pa.array([told], pa.string())})
+
+    texts = mapped_by(rows, BUCKET, make, "told string").collect()
+    parts = [json.loads(row["told"]) for row in texts]
+    return [_Told(**{**part, "alone": Alone(**part["alone"])}) for part in parts]
+
+
+def _together(
+    models: Sequence[Model], told: Sequence[_Told], checked_from: str, problems: Sequence[str], notes: Sequence[str]
+) -> Verdict:
+    """The verdict of all buckets."""
+    verdicts = []
+    for place, model in enumerate(models):
+        own = [part.models[place] for part in told]
+        reached = [part["reached"] for part in own]
+        worst = (min if model.higher_is_safer else max)(reached) if not any(map(math.isnan, reached)) else math.nan
+        origin = next((name for name in WORST_FIRST if any(part["from"] == name for part in own)), checked_from)
+        broken = sum(part["broken"] for part in own)
+        holds = all(part["holds"] for part in own)
+        verdicts.append(ModelVerdict(model.name, model.asked, worst, holds, origin, broken))
+    found = [problem for part in told for problem in part.problems]
+    n_groups = sum(part.groups for part in told)
+    return Verdict(tuple(verdicts), n_groups, (*problems, *dict.fromkeys(found)), tuple(notes))
+
+
+def _risk(told: Sequence[_Told], schema: Schema) -> Risk:
+    n_groups = sum(part.groups for part in told)
+
+    def most(name: str) -> Any:
+        return max(part.risk[name] for part in told)
+
+    def least(name: str) -> Any:
+        return min(part.risk[name] for part in told)
+
+    n_persons = sum(part.risk["persons"] for part in told)
+    max_gsar = {name: max(part.risk["max_gsar"][name] for part in told) for name in schema.sensitive}
+    return Risk(
+        records=sum(part.risk["records"] for part in told),
+        persons=n_persons,
+        groups=n_groups,
+        max_gidr=most("max_gidr"),
+        avg_gidr=math.fsum(part.sums["avg_gidr"] for part in told) / n_groups,
+        max_gsar=max_gsar,
+        avg_gsar={
+            name: math.fsum(part.sums["avg_gsar"][name] for part in told) / n_groups for name in schema.sensitive
+        },
+        g_balance=least("g_balance"),
+        h_affiliation=max(max_gsar.values(), default=None),
+        k=least("k"),
+        person_k=least("person_k"),
+        prosecutor_risk=1 / least("person_k"),
+        journalist_risk=1 / least("person_k"),
+        marketer_risk=n_groups / n_persons,
+        unique_persons=sum(part.risk["unique_persons"] for part in told),
+        alone_by=dict(together([part.alone for part in told]).by),
+    )
+
+
+def _with_identities(risk: Risk, published: DataFrame, schema: Schema) -> Risk:
+    """The risk of being found by quasi-identifiers, which need not be alike inside a group here."""
+    from pyspark.sql import functions
+
+    alike = published.groupBy(*_shown(published, schema)).count()
+    found = alike.agg(functions.min("count"), functions.count("*"), functions.count_if(functions.col("count") == 1))
+    fewest, n_alike, n_alone = found.first()  # type: ignore[misc]
+    largest = 1 / fewest
+    return replace(
+        risk, prosecutor_risk=largest, journalist_risk=largest, marketer_risk=n_alike / risk.persons,
+        unique_persons=int(n_alone),
+    )  # fmt: skip

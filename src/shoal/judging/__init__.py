@@ -1,0 +1,1 @@
+"""Stage 4: what decides whether a release may leave: what is seen in it, counted, and judged."""

@@ -1,0 +1,124 @@
+"""The table on the bench: read once, grouped under one setting after another, each measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from shoal.errors import CannotSatisfyError
+from shoal.grouping.feasibility import counts_of_whole
+from shoal.grouping.grouping import Grouping, Method, Prepared
+from shoal.judging.observation import Observation
+from shoal.judging.risk import NEEDS, Risk, measure_risk
+from shoal.measuring.tuning.targets import Target, loss_of
+from shoal.measuring.utility import Utility, measure_utility
+from shoal.models.contract import Model
+from shoal.progress import silent
+from shoal.table.table import Table
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting, and what it comes to."""
+
+    models: tuple[Model, ...]
+    method: Method
+    risk: Risk
+    utility: Utility
+    seconds: float
+    loss: float
+    """The loss that is kept small."""
+    reached: dict[str, float]
+    """The targeted risks."""
+    meets: bool
+    """Whether every target is met."""
+
+    def setting(self) -> dict[str, float]:
+        """The models asked for, with their thresholds; of a model that is asked for twice the stricter one."""
+        asked: dict[str, float] = {}
+        for model in self.models:
+            stricter = max if model.higher_is_safer else min
+            asked[_named(model)] = stricter(model.asked, asked.get(_named(model), model.asked))
+        return asked
+
+    def to_dict(self) -> dict[str, object]:
+        """The point as JSON."""
+        return {
+            "models": self.setting(),
+            "method": self.method.written,
+            "loss": self.loss,
+            "reached": self.reached,
+            "meets": self.meets,
+            **{key: value for key, value in asdict(self.risk).items() if key != "alone_by"},  # nothing is published
+            **asdict(self.utility),
+            "seconds": self.seconds,
+        }
+
+
+def _named(model: Model) -> str:
+    return model.name if model.column is None else f"{model.name}.{model.column}"
+
+
+@dataclass
+class Workbench:
+    """A table, the targets, and every setting tried so far."""
+
+    table: Table
+    targets: Sequence[Target]
+    minimise: str
+    points: list[Point] = field(default_factory=list)
+    _prepared: dict[Method, Prepared | None] = field(default_factory=dict)
+    _known: dict[tuple[tuple[Model, ...], object], Point | None] = field(default_factory=dict)
+
+    def try_out(self, models: Iterable[Model], method: Method) -> Point | None:
+        """Group under a setting and measure; None where the whole table cannot meet it. A setting is tried once."""
+        models = tuple(models)
+        key = (models, method)
+        if key not in self._known:
+            self._known[key] = self._tried(models, method)
+        return self._known[key]
+
+    def _tried(self, models: tuple[Model, ...], method: Method) -> Point | None:
+        started = time.perf_counter()
+        whole = counts_of_whole(self.table, models)
+        if not all(bool(model.holds(whole).all()) for model in models):
+            return None
+        try:
+            grouping = self._group(models, method)
+        except CannotSatisfyError:
+            return None
+        point = self._measured(models, method, grouping, started)
+        self.points.append(point)
+        return point
+
+    def _group(self, models: tuple[Model, ...], method: Method) -> Grouping:
+        """Group by the method; one that can goes on from what it kept of earlier runs."""
+        if method not in self._prepared:
+            self._prepared[method] = method.prepared(self.table)
+        prepared = self._prepared[method]
+        return method.group(self.table, models, silent) if prepared is None else prepared.group(models)
+
+    def _measured(self, models: tuple[Model, ...], method: Method, grouping: Grouping, started: float) -> Point:
+        risk = risk_of_grouping(self.table, grouping)
+        utility = measure_utility(self.table, grouping)
+        reached = {target.name: target.reached(risk) for target in self.targets}
+        return Point(
+            models=models,
+            method=method,
+            risk=risk,
+            utility=utility,
+            seconds=time.perf_counter() - started,
+            loss=loss_of(utility, self.minimise),
+            reached=reached,
+            meets=all(target.is_met(risk) for target in self.targets),
+        )
+
+
+def risk_of_grouping(table: Table, grouping: Grouping) -> Risk:
+    """The risks of a grouping, counted before anything is masked."""
+    group_of_record = np.ascontiguousarray(grouping.group_of_record(table))
+    seen = Observation(group_of_record, grouping.n_groups, table.person_of_record, table.n_persons, table.sensitive)
+    return measure_risk(seen, seen.counts(NEEDS))

@@ -1,0 +1,10 @@
+"""Several related tables under one policy: persons, their encounters, the conditions found there."""
+
+from __future__ import annotations
+
+from shoal.publishing.related.protect import StarRelease, protect_star
+from shoal.publishing.related.star import Star, StarTable
+from shoal.publishing.related.verify import read_star, verify_star
+from shoal.publishing.related.write import write_star
+
+__all__ = ["Star", "StarRelease", "StarTable", "protect_star", "read_star", "verify_star", "write_star"]

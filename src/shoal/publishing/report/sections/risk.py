@@ -1,0 +1,195 @@
+"""Risk before and after: measures, distributions over persons and values, groups by their size. No value is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shoal.judging.alone import by_what
+from shoal.publishing.report import words
+from shoal.publishing.report.charts import Series, column_chart, figure
+from shoal.publishing.report.markup import Content, Markup, el
+from shoal.publishing.report.numbers import count, number, share
+from shoal.publishing.report.page import cell, compared, shares, table, told_of
+
+Numbers = Mapping[str, Any]
+
+MEASURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("records", "Records", count),
+    ("persons", "Persons", count),
+    ("groups", "Groups of persons who look alike", count),
+    ("max_gidr", "Record risk, highest: largest share of a group’s records that is one person’s", share),
+    ("avg_gidr", "Record risk, mean over groups", share),
+    ("max_gsar", "Value risk{}, highest: largest share of a group’s persons with one value", share),
+    ("avg_gsar", "Value risk{}, mean over groups", share),
+    ("g_balance", "g-balance, lowest of any group", number),
+    ("h_affiliation", "h-affiliation, highest of any group", number),
+    ("k", "Fewest records of a group", count),
+    ("person_k", "Fewest persons of a group", count),
+    ("prosecutor_risk", "Prosecutor risk: 1 / fewest persons alike", share),
+    ("journalist_risk", "Journalist risk: bounded by the same", share),
+    ("marketer_risk", "Marketer risk: share of persons expected to be found", share),
+    ("unique_persons", "Persons alone in some group", count),
+    ("alone_by", "Persons alone in their group{}", count),
+)
+
+BY_GROUP, BY_QUASI = "to whoever knows the group only", "to whoever knows the exact quasi-identifiers"
+TOLD_APART = {
+    **dict.fromkeys(("max_gidr", "avg_gidr", "g_balance"), BY_GROUP),
+    **dict.fromkeys(("prosecutor_risk", "journalist_risk", "marketer_risk", "unique_persons"), BY_QUASI),
+}
+"""Which adversary a measure tells of, where quasi-identifiers are published exactly, so that these are two."""
+
+
+def risk(numbers: Numbers) -> Content:
+    """Measures and distributions of risk, before and after."""
+    spread = numbers["report"]["risk"]
+    parts: list[Content] = [
+        el("p", "Before: the table as it was, with persons who have equal quasi-identifiers in a group. After: the "
+                "release, by what it shows. No value of any record is told in this section."),
+        _measures(numbers),
+    ]  # fmt: skip
+    if spread["record_risk"]["after"] is not None:
+        parts.append(_record_risk(numbers))
+    else:
+        parts.append(el("p", "How many records a person has is not shown by this release, so that there is no record "
+                             "risk to draw.", class_="soft"))  # fmt: skip
+    parts += [_value_risk(numbers, name) for name in spread["value_risk"]]
+    if spread["group_sizes"]["after"] is not None:
+        parts.append(_group_sizes(numbers))
+    if spread["riskiest_groups"]:
+        parts.append(_riskiest(numbers))
+    return parts
+
+
+def _measures(numbers: Numbers) -> Markup:
+    before = numbers.get("before")
+    rows: list[Sequence[Content]] = []
+    adversary = TOLD_APART if words.shows_identities(numbers) else {}
+    for key, label, form in MEASURES:
+        after = numbers.get(key)
+        label = f"{label} ({adversary[key]})" if key in adversary else label
+        if isinstance(after, Mapping):
+            for name, value in after.items():
+                old = (before or {}).get(key, {}).get(name)
+                of_what = f" by {words.typeset(by_what(name))}" if key == "alone_by" else f" of ‘{name}’"
+                rows.append([label.format(of_what), cell(f"before.{key}.{name}", old, form(old)),
+                             cell(f"{key}.{name}", value, form(value))])  # fmt: skip
+        elif after is not None or (before or {}).get(key) is not None:
+            old = (before or {}).get(key)
+            rows.append([label, cell(f"before.{key}", old, form(old)), cell(key, after, form(after))])
+    return table(["", "Before", "After"], rows, numeric=(1, 2), caption="Measures of risk")
+
+
+def class_of_risk(entry: Numbers) -> str:
+    """What a class of risk is called."""
+    above, up_to = entry["above"], entry["up_to"]
+    if above == up_to:
+        return "100 %"
+    if above == 0:
+        return f"up to {100 * up_to:.0f} %"
+    return f"{100 * above:.0f}–{100 * up_to:.0f} %" if up_to < 1 else f"over {100 * above:.0f} %"
+
+
+def _record_risk(numbers: Numbers) -> Markup:
+    risk = numbers["report"]["risk"]
+    return compared(
+        [class_of_risk(entry) for entry in risk["classes"]],
+        risk["record_risk"]["before"],
+        risk["record_risk"]["after"],
+        unit="persons",
+        key="report.risk.record_risk",
+        title="Record risk over persons",
+        caption="Each person by the share of the group’s records that are theirs. Upper ends belong to a class; "
+        "100 % is a person whose records stand alone."
+        + (" The groups of this release cannot be seen in it." if words.is_perturbed(numbers) else ""),
+        mark_at=_mark_at(risk["classes"], risk["record_risk"]["asked"]),
+        mark=f"asked: at most {share(risk['record_risk']['asked'], 1)}",
+    )
+
+
+def _value_risk(numbers: Numbers, name: str) -> Markup | None:
+    risk = numbers["report"]["risk"]
+    of_value = risk["value_risk"][name]
+    if of_value["after"] is None:
+        return None
+    return compared(
+        [class_of_risk(entry) for entry in risk["classes"]],
+        of_value["before"],
+        of_value["after"],
+        unit="values of persons",
+        key=f"report.risk.value_risk.{name}",
+        title=f"Value risk of ‘{name}’",
+        caption="Each value that a person has, by the share of the group’s persons who have it too.",
+        mark_at=_mark_at(risk["classes"], of_value["asked"]),
+        mark=f"asked: at most {share(of_value['asked'], 1)}",
+    )
+
+
+def _mark_at(classes: Sequence[Numbers], asked: float | None) -> float | None:
+    """Behind how many classes a threshold stands; inside a class in proportion."""
+    if asked is None:
+        return None
+    for at, entry in enumerate(classes[:-1]):
+        if asked <= entry["up_to"]:
+            return at + float((asked - entry["above"]) / (entry["up_to"] - entry["above"]))
+    return None
+
+
+def _size_label(size: Numbers) -> str:
+    if size["at_most"] is None:
+        return f"{size['at_least']} or more"
+    return str(size["at_least"]) if size["at_least"] == size["at_most"] else f"{size['at_least']}–{size['at_most']}"
+
+
+def _group_sizes(numbers: Numbers) -> Markup:
+    sizes = numbers["report"]["risk"]["group_sizes"]
+    labels = [_size_label(size) for size in sizes["after"]]
+    series = [Series("after: the release", "after", shares([size["persons"] for size in sizes["after"]]))]
+    if sizes["before"] is not None:
+        before = shares([size["persons"] for size in sizes["before"]])
+        series.insert(0, Series("before: the table as it was", "before", before))
+    headings, rows = ["Persons a group"], [[label] for label in labels]
+    cells: list[list[Content]] = [list(row) for row in rows]
+    for when in ("before", "after"):
+        if sizes[when] is None:
+            continue
+        headings += [f"Groups {when}", f"Persons {when}", "Highest record risk", "Highest value risk"]
+        for at, size in enumerate(sizes[when]):
+            key = f"report.risk.group_sizes.{when}.{at}"
+            cells[at] += [
+                cell(f"{key}.{name}", size[name], form(size[name]))
+                for name, form in (
+                    ("groups", count), ("persons", count), ("max_record_risk", share), ("max_value_risk", share),
+                )
+            ]  # fmt: skip
+    title = "Persons by the size of their group"
+    chart = column_chart(labels, series, title=title, description=told_of(labels, series), height=130)
+    return figure(
+        chart, title=title, legend=series,
+        caption="How many persons look alike. Before, who stands in several groups counts in each.",
+        table=table(headings, cells, numeric=range(1, len(headings))),
+    )  # fmt: skip
+
+
+def _riskiest(numbers: Numbers) -> Content:
+    groups = numbers["report"]["risk"]["riskiest_groups"]
+    names = list(groups[0]["value_risk"])
+    rows = []
+    for at, group in enumerate(groups):
+        key = f"report.risk.riskiest_groups.{at}"
+        rows.append(
+            [str(at + 1)]
+            + [cell(f"{key}.{name}", group[name], form(group[name]))
+               for name, form in (("persons", count), ("records", count), ("record_risk", share))]
+            + [cell(f"{key}.value_risk.{name}", group["value_risk"][name], share(group["value_risk"][name]))
+               for name in names]
+        )  # fmt: skip
+    headings = ["", "Persons", "Records", "Record risk", *(f"Value risk ‘{name}’" for name in names)]
+    return [
+        el("h3", "The riskiest groups of the release"),
+        el(
+            "p", "By record risk, then value risk. Groups are told by their size, never by their values.", class_="soft"
+        ),
+        table(headings, rows, numeric=range(1, len(headings)), caption=None),
+    ]
