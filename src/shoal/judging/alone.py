@@ -117,7 +117,7 @@ def by_what(key: str) -> str:
     own = {
         KEPT: "the kept columns together",
         COUNT: "their number of records",
-        TIME: "the time as published",
+        TIME: "the time",
         TIME_OF_DAY: "the time of day",
     }
     return own.get(key, f"'{key}'")
