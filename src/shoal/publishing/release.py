@@ -155,7 +155,11 @@ class Release:
 
     @cached_property
     def data(self) -> Any:
-        """The published table, as the kind of frame that was given; masked quasi-identifiers are plain texts."""
+        """The published table, as the kind of frame that was given; masked quasi-identifiers are plain texts.
+
+        Its records stand in a secret order, which is not that of the original, so that their places tell nothing: never
+        put its columns beside those of the original by position.
+        """
         frame = self.published.frame
         coded = [name for name in self.schema.quasi_names if frame.schema.get(name) in (pl.Categorical,)]
         return like_the_given(frame.with_columns(pl.col(coded).cast(pl.String)), self.table.kind_of_frame)
