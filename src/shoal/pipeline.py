@@ -27,10 +27,10 @@ from shoal.grouping import METHODS, Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refuse_unfit
 from shoal.grouping.grouping import as_method
-from shoal.judging.alone import HINTS, AloneLimit, look_for_alone
+from shoal.judging.alone import HINTS, AloneLimit
 from shoal.judging.observation import Observation
-from shoal.judging.recount import counts_facing, look_at_release, look_at_table
-from shoal.judging.risk import Risk, measure_risk
+from shoal.judging.recount import counts_facing, look_at_release, look_at_table, risk_of_table
+from shoal.judging.risk import Risk
 from shoal.judging.values_apart import observe_linked
 from shoal.judging.verdict import Verdict
 from shoal.masking import MASKS
@@ -257,8 +257,7 @@ def _measured(table: Table) -> tuple[Risk, RiskSpread]:
     """The risk of a table as it is, and how it is spread."""
     seen = Observation.of_frame(table.frame, table.schema)
     counts = seen.counts(SPREAD_NEEDS)
-    alone = look_for_alone(seen, table.frame, table.schema, is_release=False)
-    return replace(measure_risk(seen, counts), alone_by=dict(alone.by)), spread_of_risk(seen, counts)
+    return risk_of_table(seen, counts, table.frame, table.schema), spread_of_risk(seen, counts)
 
 
 def _answer(release: Release, n: int, kinds: Sequence[str]) -> Release:

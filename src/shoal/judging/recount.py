@@ -82,8 +82,12 @@ def look_at_table(
     """A table as it is: records with equal quasi-identifiers form a group."""
     seen = replace(Observation.of_frame(frame, schema), known=known)
     counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
-    alone = look_for_alone(seen, frame, schema, is_release=False)
-    return _with_alone(measure_risk(seen, counts), alone), judge(models, counts, checked_from=TABLE)
+    return risk_of_table(seen, counts, frame, schema), judge(models, counts, checked_from=TABLE)
+
+
+def risk_of_table(seen: Observation, counts: GroupCounts, frame: pl.DataFrame, schema: Schema) -> Risk:
+    """The risk of a table as it is, with who is alone by what it has beside quasi-identifiers."""
+    return _with_alone(measure_risk(seen, counts), look_for_alone(seen, frame, schema, is_release=False))
 
 
 def _with_alone(risk: Risk, alone: Alone) -> Risk:

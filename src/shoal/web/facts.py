@@ -17,7 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.judging.observation import Observation, number_alike
-from shoal.judging.risk import Risk, measure_risk
+from shoal.judging.recount import risk_of_table
+from shoal.judging.risk import Risk
 from shoal.judging.values_apart import observe_linked
 from shoal.masking import mask_called
 from shoal.measuring.spread import SPREAD_NEEDS, UP_TO, RiskSpread, spread_of_risk
@@ -157,7 +158,7 @@ def risk_now(frame: pl.DataFrame, schema: Schema, *, told: Told = lambda done: N
     """
     seen = Observation.of_frame(frame, schema)
     counts = seen.counts(SPREAD_NEEDS)
-    risk, spread = measure_risk(seen, counts), spread_of_risk(seen, counts)
+    risk, spread = risk_of_table(seen, counts, frame, schema), spread_of_risk(seen, counts)
     sets = sets_of_columns(schema.quasi_names)
     but_one = [tuple(n for n in schema.quasi_names if n != name) for name in schema.quasi_names]
     alone = alone_by_set(frame, schema, [*sets, *(each for each in but_one if each)], told=told)
