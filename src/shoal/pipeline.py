@@ -176,10 +176,10 @@ def protect(
             attacks=attacks, line_of=line_of, views=views,
             **{**policy.choices, "seed": policy.seed if seed is None else seed},
         )  # fmt: skip
-    models = models if models is not None else ()
     started = time.perf_counter()
     chosen_method, chosen_mask = choose(method, mask, options)
     check_asked(schema, models)
+    assert models is not None
     refuse_visible(chosen_mask, models)
     _refuse_max_linkage(max_linkage, chosen_mask)
     limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)

@@ -69,7 +69,7 @@ def test_an_attack_on_values_shown_apart_takes_what_the_steward_keeps(shoal: Sho
     table = pl.read_csv("apart/release.csv")
     schema = library.Schema(quasi=["age"], sensitive=["disease", "treatment"])
     with pytest.raises(library.SchemaError, match="steward"):
-        library.attack(table, schema)
+        library.attack_by_exclusion(table, schema)
 
 
 def test_queries_are_answered_and_reported(shoal: Shoal) -> None:

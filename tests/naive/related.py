@@ -48,6 +48,17 @@ def labels(chain: Chain, quasi: list[str]) -> dict[object, tuple[object, ...]]:
     return {person: tuple(said.get(name) for name in quasi) for person, said in shown.items()}
 
 
+def is_shown_in_one_way(chain: Chain, quasi: list[str]) -> bool:
+    """Whether all rows of a person say the same, so that nobody stands in several groups."""
+    said_of: dict[tuple[object, str], set[object]] = defaultdict(set)
+    for depth in range(len(chain)):
+        for person, said in own_rows(chain, depth):
+            for name in quasi:
+                if name in said:
+                    said_of[person, name].add(said[name])
+    return all(len(said) == 1 for said in said_of.values())
+
+
 def groups(records: Records, label_of: dict[object, tuple[object, ...]]) -> list[Records]:
     """The records of persons who are shown alike."""
     alike = defaultdict(list)

@@ -81,7 +81,9 @@ def as_chain(tables: Any, quasi: tuple[str, ...]) -> related.Chain:
 
 
 def naive_holds(chain: related.Chain, quasi: tuple[str, ...], judged: Any, *, is_about_values: bool) -> bool:
-    """Whether every group of every view meets a model, and none is one person's."""
+    """Whether every group of every view meets a model, none is one person's, and nobody stands in several."""
+    if not related.is_shown_in_one_way(chain, list(quasi)):
+        return False
     label_of = related.labels(chain, list(quasi))
     for name, records in related.views(chain):
         if is_about_values and not name.endswith("2"):
