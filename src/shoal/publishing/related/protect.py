@@ -11,7 +11,7 @@ import polars as pl
 
 from shoal import pipeline
 from shoal.errors import ParameterError, SchemaError
-from shoal.masking import MASKS, Mean, Ranges, Suppress, secrecy
+from shoal.masking import MASKS, mask_called
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND
 from shoal.publishing.related.star import ROW, Star, check_tables, join_all
@@ -21,8 +21,6 @@ from shoal.publishing.release import Assessment, Release
 from shoal.table.frames import to_polars
 from shoal.table.schema import Schema
 from shoal.table.spelling import told_of_persons
-
-LABELS = tuple(cls.name for cls in (Ranges, Mean, Suppress))
 
 
 @dataclass(frozen=True)
@@ -133,8 +131,8 @@ def _refuse(star: Star, frames: Mapping[str, Any], schema: Schema, models: Seque
         raise SchemaError(f"The person column must be the key of the table of persons, '{star.person}'.")
     if not schema.links_records:
         raise SchemaError("Related tables are joined by the ids of persons: person_ids = 'none' is for one table.")
-    if mask not in LABELS:
-        known = [name for name in MASKS if name in LABELS]
+    if not mask_called(mask).has_scheme:
+        known = [name for name, offered in MASKS.items() if offered.has_scheme]
         raise ParameterError(f"Related tables keep their shape with the masks {', '.join(known)} only.")
     if any(model.needs & BACKGROUND for model in models):
         raise ParameterError("Models that reckon with an adversary's rules are for one table, not for related ones.")
