@@ -11,7 +11,7 @@ import polars as pl
 
 from shoal import pipeline
 from shoal.errors import ParameterError, SchemaError
-from shoal.masking import MASKS, mask_called
+from shoal.masking import MASKS, mask_called, secrecy
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND
 from shoal.publishing.related.star import ROW, Star, check_tables, join_all
