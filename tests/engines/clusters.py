@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,9 +68,26 @@ class Cluster:
         """Kill a worker and the executor it started, as a machine that is switched off."""
         _kill(self.workers[number])
 
+    def kill_executor(self, number: int) -> int:
+        """Kill what works for a worker, which starts another; how many processes that were."""
+        started = psutil.Process(self.workers[number].pid).children(recursive=True)
+        executors = [process for process in started if "CoarseGrainedExecutorBackend" in " ".join(_command(process))]
+        family = [member for process in executors for member in (process, *process.children(recursive=True))]
+        for member in family:
+            with suppress(psutil.NoSuchProcess):
+                member.kill()
+        return len(family)
+
     def end(self) -> None:
         for process in (*self.workers, self.master):
             _kill(process)
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.NoSuchProcess:
+        return []
 
 
 def _started(log: Path, *command: str) -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""The run whose worker is killed: says when the cells are being made, and writes the folder."""
+"""The run whose executors are killed: says at which stage it is, and writes the folder."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ def main(master: str, folder: str) -> None:
 
     import shoal
     from shoal.engines.spark import protect
+    from shoal.engines.spark.files import read_tables
 
     settings = {
         "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN",
@@ -27,11 +28,14 @@ def main(master: str, folder: str) -> None:
     schema = shoal.Schema(
         person="person", quasi=["age", "zip", "income", "education", "region"], sensitive=["diagnosis"]
     )
+    print("looking", flush=True)
+    tables = read_tables(spark, [str(Path(folder) / "visits.parquet")], schema)
     models = [shoal.RecordRisk(rho="0.1"), shoal.PersonKAnonymity(k=15)]
     release = protect(
-        spark.read.parquet(str(Path(folder) / "visits.parquet")), schema, models, method="mondrian",
-        measure_input=False, cell_persons=100_000, progress=lambda stage, share: print(stage, share, flush=True),
+        tables.frame, schema, models, method="mondrian",
+        measure_input=False, cell_persons=20_000, progress=lambda stage, share: print(stage, share, flush=True),
     )  # fmt: skip
+    print("writing", flush=True)
     release.write(Path(folder) / "out", inputs=["visits.parquet"])
     spark.stop()
 

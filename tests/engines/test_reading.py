@@ -225,3 +225,46 @@ def test_every_engine_publishes_the_same_of_a_nasty_file(spark: Any, tmp_path: P
         assert released(tmp_path, file, "stream")[:2] == expected
     else:
         assert released(tmp_path, file, "stream", *flags) == expected
+
+
+def test_files_that_only_spark_can_reach_are_read_alike(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shoal.engines.spark.files import read_tables
+    from shoal.engines.spark.read import frame_of
+    from shoal.errors import InputError
+
+    (tmp_path / "a b.csv").write_bytes(b'p,q\n1,"x\ny"\n')
+    (tmp_path / "c.csv").write_bytes(b"q;p\nz;2\n")
+    expected = in_memory(tmp_path, CsvOptions())
+    monkeypatch.setattr("shoal.engines.spark.files._local", lambda path: None)
+    address = tmp_path.as_uri() + "/*.csv"
+    tables = read_tables(spark, [address])
+    assert frame_of(tables.frame.toArrow()).sort("p").equals(expected[0])
+    assert tables.notes == expected[1]
+    (tmp_path / "c.csv").write_bytes(b"q;p\nz\n")
+    with pytest.raises(InputError, match=r"'c.csv', line 2: 1 field"):
+        read_tables(spark, [address])
+    monkeypatch.setattr("shoal.engines.spark.files.MOST_BYTES", 5)
+    with pytest.raises(InputError, match="GB at the most"):
+        read_tables(spark, [address])
+
+
+def test_links_are_followed_and_folders_inside_folders_refused(spark: Any, tmp_path: Path) -> None:
+    from shoal.engines.spark.files import read_tables
+    from shoal.engines.spark.read import frame_of
+    from shoal.errors import InputError
+
+    (tmp_path / "t.csv").write_bytes(b"p,q\n1,2\n")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "link.csv").symlink_to(tmp_path / "t.csv")
+    (folder / "_SUCCESS").touch()
+    assert frame_of(read_tables(spark, [str(folder)]).frame.toArrow()).rows() == [("1", "2")]
+    (folder / "gone.csv").symlink_to(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match="There is no file"):
+        read_tables(spark, [str(folder)])
+    (folder / "gone.csv").unlink()
+    (folder / "year=2024").mkdir()
+    with pytest.raises(InputError, match="1 folders inside"):
+        read_tables(spark, [str(folder)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,17 +61,19 @@ def protect_on_spark(
     imported("pyspark", extra="spark", what="The engine spark")
     from shoal.engines.spark import protect
     from shoal.engines.spark.files import format_of, read_tables
-    from shoal.engines.spark.session import case_sensitive, session
+    from shoal.engines.spark.session import case_sensitive, persisted, session
 
     written_as = format or format_of(files[0])
     csv = csv_options(policy)
-    with (
-        session(flags.get("master"), _settings(flags)) as spark, case_sensitive(spark), say.progress_bar() as progress
-    ):  # fmt: skip
+    with ExitStack() as stack:
+        spark = stack.enter_context(session(flags.get("master"), _settings(flags)))
+        stack.enter_context(case_sensitive(spark))
+        progress = stack.enter_context(say.progress_bar())
         tables = read_tables(spark, files, policy.schema_of_release(), csv=csv)
+        frame = stack.enter_context(persisted(tables.frame))
         release = protect(
-            tables.frame,
-            tables.kinds(_schema(policy, folder, tables.frame)),
+            frame,
+            tables.kinds(_schema(policy, folder, frame)),
             policy.models,
             method=policy.method,
             mask=policy.mask,

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 READABLE = ("csv", "parquet")
-RECORDS_A_PIECE = 1_000_000
+RECORDS_A_PIECE = 250_000
 """So many records of a Parquet file are read at a time."""
 BYTES_A_TASK = 1 << 25
 """Small files are read by one task after the other, until they have so many bytes together."""
@@ -96,7 +96,7 @@ def read_tables(
     format = formats.pop()
     files = [file for path in paths for file in _files(spark, path)]
     dropped = frozenset(schema.dropped) if schema is not None else frozenset()
-    plan = _Plan.of(files, format, csv, dropped)
+    plan = _Plan.of(files, format, csv, dropped, spark.sparkContext.defaultParallelism)
     with explained():
         seen, records_of_piece = _seen(spark, plan)
     readings = [
@@ -159,10 +159,15 @@ def _files(spark: SparkSession, path: str) -> list[str]:
 
 
 def _inside(folder: Path) -> list[str]:
-    parts = sorted(part for part in folder.iterdir() if not part.name.startswith(("_", ".")))
+    try:
+        parts = sorted(part for part in folder.iterdir() if not part.name.startswith(("_", ".")))
+    except OSError as error:
+        raise InputError(f"The folder '{folder}' cannot be read: {error.strerror}.") from error
     _refuse_folders(folder.name, [part.name for part in parts if part.is_dir()])
     if not parts:
         raise InputError(f"The folder '{folder}' has no files.")
+    for part in parts:
+        check_is_file(part)
     return [str(part.absolute()) for part in parts]
 
 
@@ -245,8 +250,8 @@ class _Plan:
     remote: Sequence[str] = ()
 
     @classmethod
-    def of(cls, files: Sequence[str], format: str, csv: CsvOptions, dropped: frozenset[str]) -> _Plan:
-        """The plan for some files of a format."""
+    def of(cls, files: Sequence[str], format: str, csv: CsvOptions, dropped: frozenset[str], parallelism: int) -> _Plan:
+        """The plan for some files of a format, and for as many tasks at a time."""
         if any(_local(file) is None for file in files):
             return cls(format, csv, dropped, remote=tuple(files))
         pieces: list[Piece] = []
@@ -259,7 +264,7 @@ class _Plan:
                 pieces += _blocks(number, blocks[number])
             else:
                 pieces.append(Piece(number, file, Path(file).stat().st_size))
-        return cls(format, csv, dropped, _tasks(pieces), blocks)
+        return cls(format, csv, dropped, _tasks(pieces, parallelism), blocks)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """What Spark deals out to executors."""
@@ -310,10 +315,12 @@ def _blocks(number: int, blocks: CsvBlocks) -> list[Piece]:
     ]
 
 
-def _tasks(pieces: Sequence[Piece]) -> list[list[Piece]]:
+def _tasks(pieces: Sequence[Piece], parallelism: int) -> list[list[Piece]]:
+    """Pieces for one task each; small ones together, but not so that tasks are fewer than can work at a time."""
+    most = min(BYTES_A_TASK, sum(piece.n_bytes for piece in pieces) // (2 * parallelism))
     tasks: list[list[Piece]] = [[]]
     for piece in pieces:
-        if sum(own.n_bytes for own in tasks[-1]) + piece.n_bytes > BYTES_A_TASK and tasks[-1]:
+        if sum(own.n_bytes for own in tasks[-1]) + piece.n_bytes > most and tasks[-1]:
             tasks.append([])
         tasks[-1].append(piece)
     return tasks

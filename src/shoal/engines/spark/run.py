@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ from shoal.engines.spark.mask import (
 from shoal.engines.spark.read import Facts, facts_of, quoted, refuse_misfits
 from shoal.engines.spark.recount import Apart, recount
 from shoal.engines.spark.release import SparkRelease
-from shoal.engines.spark.session import case_sensitive
+from shoal.engines.spark.session import case_sensitive, persisted
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping import METHODS, Method
 from shoal.grouping.feasibility import refuse_broken, refuse_unfit_values
@@ -46,8 +45,6 @@ from shoal.table.own_columns import GROUP, MEMBER
 from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame
 
 ENGINE = "spark"
@@ -121,7 +118,7 @@ def protect(
         frame, facts = facts_of(spark_frame, schema, with_persons=asks_of_values)
         refuse_unfit_values(facts.missing_and_codes(), models, n_records=facts.n_records)
         before = recount(frame, schema, [], n_records=facts.n_records, is_release=False)[0] if measure_input else None
-        with _persisted(persons_of(frame, facts, with_values=False)) as persons:
+        with persisted(persons_of(frame, facts, with_values=False)) as persons:
             grown, facts = _cells(frame, persons, facts, models, chosen_method, cell_persons, progress)
             refuse_several(facts, chosen_mask)
             n_cells = len(grown.persons_of_cell)
@@ -253,17 +250,6 @@ def _cells(
     source.close()
     facts = replace(facts, one_record_a_person=int(whole.persons[0]) == facts.n_records)
     return grown, (with_extents(facts, persons) if len(grown.persons_of_cell) > 1 else facts)
-
-
-@contextmanager
-def _persisted(frame: DataFrame) -> Iterator[DataFrame]:
-    from pyspark import StorageLevel
-
-    frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        yield frame
-    finally:
-        frame.unpersist()
 
 
 def _on_disk(frame: DataFrame) -> DataFrame:

@@ -12,7 +12,7 @@ from shoal.errors import InputError
 from shoal.reading.extras import imported
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 SETTINGS = {
     "spark.app.name": "shoal",
@@ -66,3 +66,15 @@ def case_sensitive(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(CASE_SENSITIVE, before or "false")
+
+
+@contextmanager
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
+    """A frame that executors keep once they have made it, in memory or on their disks."""
+    from pyspark import StorageLevel
+
+    frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield frame
+    finally:
+        frame.unpersist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -93,7 +94,7 @@ def _written(frame: DataFrame, path: Path, format: str, csv: CsvOptions) -> Data
     parts = sorted(part for part in path.iterdir() if part.name.startswith("part-") and _has_records(part, format))
     for part in path.iterdir():
         if part not in parts:
-            part.unlink()
+            shutil.rmtree(part) if part.is_dir() else part.unlink()
     for number, part in enumerate(parts):
         part.rename(path / f"part-{number:05d}.{format}")
     if format == "parquet":

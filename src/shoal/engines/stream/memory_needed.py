@@ -169,7 +169,7 @@ def _reclaimable(folder: Path) -> int:
 
 
 def _of_process() -> int | None:
-    """What the process's own limit on its address space leaves."""
+    """Half of what the process's own limit on its address space leaves: threads reserve more of it than they use."""
     if sys.platform == "win32":
         return None
     import resource
@@ -178,5 +178,5 @@ def _of_process() -> int | None:
     if limit == resource.RLIM_INFINITY:
         return None
     with suppress(OSError, ValueError, IndexError):
-        return max(limit - (_kilobytes(Path("/proc/self/status"), "VmSize") or 0), 0)
-    return limit
+        return max(limit - (_kilobytes(Path("/proc/self/status"), "VmSize") or 0), 0) // 2
+    return limit // 2
