@@ -37,7 +37,8 @@ def facts_of(frame: pl.DataFrame) -> Facts:
     column = whole.sensitive["diagnosis"]
     _, value, _ = whole.values_of_persons(column)
     persons, records = (np.bincount(codes, minlength=column.n_codes) for codes in (value, column.codes))
-    return Facts(SCHEMA, quasi, {"diagnosis": SensitiveFacts(column.categories, False, records, persons)}, len(frame))
+    values = SensitiveFacts(column.categories, False, records, persons, "exact")
+    return Facts(SCHEMA, quasi, {"diagnosis": values}, len(frame))
 
 
 def persons_of(frame: pl.DataFrame, facts: Facts) -> pl.DataFrame:
