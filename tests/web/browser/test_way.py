@@ -160,7 +160,7 @@ def test_from_a_file_to_a_release(serve: Serve, open_page: Opened, tmp_path: Pat
     page.get_by_role("button", name="Try this attack").click()
     exposed = steward.cells(page, "Persons exposed by excluding values")
     assert [row[0] for row in exposed] == ["0", "1", "2"]
-    attacked = shoal.attack(published, project.policy().schema_of_release(), exclude=2)
+    attacked = shoal.attack_by_exclusion(published, project.policy().schema_of_release(), exclude=2)
     assert [row[2] for row in exposed] == [steward.plain(share(each.share)) for each in attacked]
     go(page, served, f"/runs/{result.data['run']}/report.html")
     assert "Release report" in page.title()
