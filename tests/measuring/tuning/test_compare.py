@@ -122,4 +122,4 @@ def test_what_may_be_left_out_is_left_out_as_in_protect() -> None:
     assert (row.point.loss, row.point.risk) == (release.utility.ane, of_the_groups(release.risk))
     bound = compare(frame, SCHEMA, methods=["balance-tree"], by=["record-risk"], at="max_gidr=0.3", **budget).rows[0]  # type: ignore[arg-type]
     assert bound.point is not None
-    assert (bound.point.loss, bound.point.risk) == (release.utility.ane, release.risk)
+    assert (bound.point.loss, bound.point.risk) == (release.utility.ane, of_the_groups(release.risk))
