@@ -61,8 +61,9 @@ def run(persons: int, *, cell_persons: int, cores: int, folder: Path) -> dict[st
         spark.stop()
     events = _events(log)
     return {
-        "records": release.risk.records, "persons": persons, "groups": release.risk.groups, "cells": release.n_cells,
-        "largest_cell": release.largest_cell, "ane": release.utility.ane, "holds": release.verdict.holds,
+        "records": release.risk.records, "persons": persons, "groups": release.risk.groups,
+        "cells": release.told["cells"], "largest_cell": release.told["largest_cell"],
+        "ane": release.utility.ane, "holds": release.verdict.holds,
         "input_bytes": sum(part.stat().st_size for part in path.glob("*.parquet")), **events, **watched.found,
     }  # fmt: skip
 

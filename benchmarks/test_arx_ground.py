@@ -39,9 +39,9 @@ def test_adult(method: str, sensitive: str) -> None:
           f"{release.risk.groups:,} groups, {seconds:.2f} s CPU")  # fmt: skip
     assert release.verdict.holds
     assert len(release.data) == 30_162, "nobody is suppressed"
-    if method == "local-recoding":
+    if method != "mondrian":
         assert release.utility.granularity > (0.970 if sensitive == SENSITIVE[0] else 0.949)
-        assert seconds < 1.5
+        assert seconds < (1.5 if method == "local-recoding" else 3)
 
 
 def test_adult_with_three_diversity() -> None:

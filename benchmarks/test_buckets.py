@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import Item, Nominal, Rule, Rules, Schema
+from shoal import Nominal, Schema
+from shoal.attacking.mining import Item, Rule, Rules
 from shoal.attacking.mining.adversary import face
 from shoal.grouping import Buckets
 from shoal.kernels import bucketing

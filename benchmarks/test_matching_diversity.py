@@ -17,6 +17,7 @@ from tests.naive.matching_diversity import valid_by_matching
 GROUPING = """
 import time
 import shoal
+from shoal.attacking.mining import Item, Rule, Rules
 from shoal.demo.registry import made_up_registry
 from shoal.grouping import BalanceTree
 from shoal.table.table import Table
@@ -31,7 +32,7 @@ def seconds(records, l):
     values = frame["s1"].value_counts(sort=True)["s1"].to_list()
     races = frame["race"].unique().sort().to_list()
     rules = [
-        shoal.Rule((shoal.Item("race", str(race)),), shoal.Item("s1", str(values[place])))
+        Rule((Item("race", str(race)),), Item("s1", str(values[place])))
         for place, race in enumerate(races[:-1])
     ]
     # those who have what a rule excludes are left out, so that the rules hold
@@ -39,7 +40,7 @@ def seconds(records, l):
     keep = ~wrong[0]
     for each in wrong[1:]:
         keep &= ~each
-    table = Table.from_frame(frame.filter(keep), table.schema).facing(shoal.Rules(tuple(rules)), is_linked=False)
+    table = Table.from_frame(frame.filter(keep), table.schema).facing(Rules(tuple(rules)), is_linked=False)
     plain = grouped(table, [shoal.LDiversity(l=l, kind="distinct")])
     return *plain, *grouped(table, [shoal.MatchingDiversity(l=l)])
 

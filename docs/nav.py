@@ -9,9 +9,10 @@ SECTIONS: dict[str, list[str]] = {
     "Explanations": ["explanations", "threat-model", "compare-tools"],
     "Reference": [
         *("reference", "models", "methods", "masks", "measures", "attacks", "background-knowledge"),
-        *("policy", "command-line", "json", "release-folder", "report"),
+        *("policy", "commands", "json", "release-folder", "report"),
     ],
-    "Evidence": ["benchmarks", "studies", "papers", "mutation", "weather", "supply", "decisions"],
+    "Evidence": ["benchmarks", "studies", "papers"],
+    "For developers": ["testing", "mutation", "weather", "supply", "decisions"],
 }
 """Titles of sections with the pages and folders in each; what stands under no title comes first."""
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import polars as pl
 
 import shoal
-from shoal.attacking.result import AttackResult
+from shoal.attacking.contract import AttackResult
 from studies.data import MissingDataError, data_file, informs
 from studies.pages import markdown_table, write_page
 
@@ -145,10 +145,10 @@ conditions). Percent of the persons for whom the attacker is right, with a 95 % 
 
 {linkages}
 
-A group of fifty ratings is often that of one person, which k-anonymity by records does not see. Under record risk the
-highest chance to point at a record stays at or below what was asked for. Who also knows **how many** records a person
-has finds most persons among the pseudonyms of a group: no model promises anything against that. Without person ids
-there are no pseudonyms to find.
+A group of fifty ratings often belongs to one person, which k-anonymity by records does not see. Under record risk the
+highest chance to point at a record stays at or below what was asked for. Whoever also knows **how many** records a
+person has finds most persons among the pseudonyms of a group: no model promises anything against that. Without person
+ids there are no pseudonyms to find.
 
 ## Linkage, INFORMS
 
@@ -160,7 +160,7 @@ The attacker knows some of a person's ratings and looks for the person by them.
 
 {trajectories}
 
-Groups do not help: what finds the person are the sensitive values themselves. Coarser values and leaving out rare ones
+Groups do not help: the sensitive values themselves lead to the person. Coarser values and leaving out rare ones
 help somewhat, and lose what many want the data for; without person ids what remains is the chance that some further
 record of the group is the person's, which record risk limits. In that line success counts one further record, in all
 others the person with all their records.
@@ -171,9 +171,9 @@ A classifier trained on the release, one trained on other persons' original reco
 
 {learned}
 
-Naive Bayes knows hardly more than it knows from other people. The nearest records know more of the person the smaller
-groups are, since the person's own records are among them; part of their gain is no disclosure, though: a group has more
-records to average over than the ten nearest of the baseline.
+Naive Bayes knows hardly more than it knows from other people. The smaller the groups, the more the nearest
+records know of the person, since the person's own records are among them; part of their gain is no disclosure, though:
+a group has more records to average over than the ten nearest of the baseline.
 """
 
 

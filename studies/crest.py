@@ -317,8 +317,8 @@ form: no repair of hubs, and its noise. The paper's rows are copied from its Tab
 - **The benchmark** (means of groups, no chance in it) comes close at 5 %. At 1 % its ABISD does, but its ABICO is
   higher here: the paper does not print the t and m that it used, and another t moves both.
 - **X² of the perturbed methods does not**, because the sizes differ: the paper prints none, but its X² of CAMP-CREST
-  belongs to smaller groups than linkage as it defines it asks for here. Counted otherwise, fewer are linked and smaller
-  groups do:
+  belongs to smaller groups than are needed here for linkage as it defines it. Counted otherwise, fewer are linked and
+  smaller groups suffice:
 
 {other_linkages(diabetes, (5, 6, 7, 8, 13, 20, 30, 53))}
 
@@ -341,7 +341,7 @@ form: no repair of hubs, and its noise. The paper's rows are copied from its Tab
 
 ## Figure 6: linkage against correlations, Diabetes
 
-The paper's figure has no printed numbers. Its shape is here too: with means of groups the bias in correlations
+The paper's figure has no printed numbers. Its shape comes back: with means of groups the bias in correlations
 multiplies as linkage falls, with perturbed groups it grows little.
 
 {figure_6(diabetes)}
@@ -362,9 +362,10 @@ balance tree with effort `low`:
 ## R-microhybrid
 
 Section 2's rival gives every group exactly its own mean and covariance (`noise = "hybrid"`, here in the groups of
-mdav). As the paper says, it cannot be used where a column is constant in a group, which zeros and columns of 0 and 1
-make sure of: on Medicare at none of these sizes, on Diabetes at the largest at best. On the {len(complete.frame):,}
-patients without zeros it can. It then keeps correlations to the decimals shown, and more patients are found again.
+mdav). As the paper says, it cannot be used where a column is constant in a group, as columns with many zeros, or of 0
+and 1, often are: it works on Medicare at none of these sizes, on Diabetes at the largest at best, and on the
+{len(complete.frame):,} patients without zeros. There it keeps correlations to the decimals
+shown, and more patients are found again.
 
 {hybrid([diabetes, complete, elderly])}
 """

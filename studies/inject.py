@@ -23,8 +23,10 @@ from shoal.grouping import Anatomy, BalanceTree, Buckets, Grouping
 from shoal.masking.anatomize import Anatomize
 from shoal.masking.publish import Published
 from shoal.measuring.aggregates import KINDS, aggregate_error_of
-from shoal.measuring.associations import AssociationError, Mining, association_error_of
-from shoal.measuring.queries import Query, estimated_on, query_error, random_queries, true_counts
+from shoal.measuring.asking import Query, random_queries
+from shoal.measuring.associations import AssociationError, association_error_of
+from shoal.measuring.conjunctions import Mining
+from shoal.measuring.queries import estimated_on, query_error, true_counts
 from shoal.measuring.utility import measure_utility
 from shoal.models import Model
 from shoal.models.exact import IntArray
@@ -465,8 +467,8 @@ balance-tree with matching diversity and frequency l-diversity, so that no value
 {figure_3([of, whole])}
 
 The numbers of rules come close, the shares less so: more of our records have two excluded values and fewer have one.
-Both depend on hierarchies that the paper does not print. Longer rules number far more; in brackets stands how many of
-the 14 values they exclude for somebody, and l cannot exceed what is left:
+Both depend on hierarchies that the paper does not print. There are far more rules of greater length; brackets say how
+many of the 14 values they exclude for somebody, and l cannot exceed what is left:
 
 {longer_rules(of)}
 

@@ -15,7 +15,8 @@ from shoal.attacking.elimination import attack_elimination, linked_values
 from shoal.demo.registry import made_up_registry
 from shoal.errors import ShoalError
 from shoal.grouping import BalanceTree, Grouping, Mondrian
-from shoal.measuring.queries import estimated_counts, query_error, random_queries, true_counts
+from shoal.measuring.asking import random_queries
+from shoal.measuring.queries import estimated_counts, query_error, true_counts
 from shoal.measuring.utility import measure_utility
 from shoal.models import Model
 from shoal.table.table import Table
@@ -209,7 +210,8 @@ def page() -> str:
 
 Made by `python -m studies.joint`. The paper (Gal, Chen and Gangopadhyay, 2008) used 72,194 records of a cancer registry
 that is not public. Here are the same experiments on UCI Adult ({table.n_records:,} complete records; quasi-identifiers
-{", ".join(QUASI)}; sensitive {", ".join(SENSITIVE)}) and on the German health survey rwm5yr (several records a person).
+{", ".join(QUASI)}; sensitive {", ".join(SENSITIVE)}) and on the German health survey rwm5yr (several records per
+person).
 Adult's attributes have fewer values than the registry's, so L is {L} where the paper has 10. The figures of the paper
 are charts without printed numbers; compare orders and shapes.
 

@@ -165,7 +165,7 @@ def by_rounds(studies: list[Study]) -> str:
     for study in studies:
         points = [(0.0, study.ratio("0.1", None))]
         for rounds in FEWER_ROUNDS:
-            effort = replace(NORMAL, most_rounds=rounds, persons_a_round=10**9)
+            effort = replace(NORMAL, most_rounds=rounds, persons_per_round=10**9)
             points.append((float(rounds), study.ratio("0.1", effort)))
         lines[study.name] = points
     return line_chart("loss-rounds", lines, x="rounds", y="ANE over that of the paper", log=False)

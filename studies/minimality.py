@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import polars as pl
 
 import shoal
-from shoal.attacking.minimality import attack_minimality
-from shoal.attacking.result import AttackResult, DoesNotApply
+from shoal.attacking.contract import AttackResult, DoesNotApply
+from shoal.attacking.minimality import MinimalityAttack
 from shoal.attacking.setting import Setting
 from shoal.errors import CannotSatisfyError
 from shoal.grouping import BalanceTree, Mondrian
@@ -68,7 +68,7 @@ def attacked(table: Table, method: Mondrian | BalanceTree, models: tuple[Model, 
     """What the attack gets, or why it does not apply."""
     try:
         release = shoal.protect(table.frame, table.schema, models, method=method, measure_input=False)
-        (found,) = attack_minimality(
+        (found,) = MinimalityAttack().try_on(
             Setting(
                 schema=table.schema,
                 frame=release.published.frame,
@@ -133,8 +133,8 @@ def main() -> None:
 
 INTRODUCTION = """# What is learned from where a tree stopped
 
-Made by `python -m studies.minimality`. Trees that cut at the median stop where a cut would break a model, and who
-knows that excludes ways to deal a group's values out: the [minimality attack](../attacks/minimality.md). Of each
+Made by `python -m studies.minimality`. Trees that cut at the median stop where a cut would break a model, and whoever
+knows that can exclude ways to deal out a group's values: the [minimality attack](../attacks/minimality.md). Of each
 setting at most 300 groups with failed cuts are drawn; *blind* is a guess without the release, *by the group alone* the
 likeliest value among persons of the group with as many records, *knowing cuts* the same once it is known where the tree
 would have cut, with a 95 % interval. A rise above 0.1 is counted where it is so by three standard errors; so is a

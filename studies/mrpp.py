@@ -251,10 +251,10 @@ def main() -> None:
     print(f"written: docs/studies/{page.name}")
 
 
-INTRODUCTION = """# Many records a person: Kartal and Li's Tables 7 to 18
+INTRODUCTION = """# Many records per person: Kartal and Li's Tables 7 to 18
 
 Made by `python -m studies.mrpp`. Each cell has the paper's figure and ours, recomputed with the paper's tree
-(`cut="median"`); the last columns are our default (the best cut, and looking on after the tree), and for the loss at
+(`cut="median"`); the last columns are our default (the best cut, and a search after the tree), and for the loss at
 the same risk the model record risk. A dash means that the whole table cannot meet the threshold, so that no grouping
 can.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.tiers import EXAMPLES
 from tools.chromium import ARGUMENTS, CHROMIUM, MISSING
 
 # The first call of a kernel compiles it, so no example has a deadline.
@@ -21,13 +23,24 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shoal"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long forms of quick tests out unless they are asked for."""
+    """Leave what takes hours out unless it is asked for; draw few examples where a quick look is asked for."""
+    for item in items if EXAMPLES else ():
+        draw_fewer(item, EXAMPLES)
     if "nightly" in (config.option.markexpr or ""):
         return
     long = [item for item in items if item.get_closest_marker("nightly") is not None]
     if long:
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item.get_closest_marker("nightly") is None]
+
+
+def draw_fewer(item: pytest.Item, most: int) -> None:
+    """At most so many examples of Hypothesis, also where a test asks for more itself."""
+    function = getattr(item, "obj", None)
+    function = getattr(function, "__func__", function)
+    own = getattr(function, "_hypothesis_internal_use_settings", None)
+    if own is not None and own.max_examples > most:
+        function._hypothesis_internal_use_settings = settings(own, max_examples=most)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -39,6 +52,26 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if is_skip and os.environ.get("CI") == "true" and item.get_closest_marker("data") is None:
         report.outcome = "failed"
         report.longrepr = f"Skipped, which CI does not allow: {report.longrepr[2]}"
+
+
+Installed = Callable[[str, str, Mapping[str, str]], None]
+"""Installs a package by name, with the entry points of one group: names and what they stand for."""
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
+    """As if packages were installed that offer parts, for this test."""
+
+    def install(package: str, group: str, offered: Mapping[str, str]) -> None:
+        folder = tmp_path / f"site of {package}"
+        told = folder / f"{package}-1.dist-info"
+        told.mkdir(parents=True)
+        (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
+        lines = "\n".join(f"{name} = {part}" for name, part in offered.items())
+        (told / "entry_points.txt").write_text(f"[{group}]\n{lines}\n")
+        monkeypatch.syspath_prepend(str(folder))
+
+    return install
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tools.lock import LOCKS
+
 PROJECT = Path(__file__).resolve().parent.parent
 SOURCE = PROJECT / "src"
 
@@ -21,16 +23,18 @@ SOURCE = PROJECT / "src"
 # own where it is built on more than the package is, or is built on by more.
 LAYOUT = [
     {"cli", "web", "__main__"},
-    {"demo"},
-    {"shoal"},  # the public names, in __init__.py
-    {"measuring.tuning", "publishing.later", "publishing.related", "engines"},
+    {"demo", "testing"},
+    {"shoal", "methods", "masks"},  # the public names
+    {"measuring.tuning", "publishing.later", "publishing.related"},
     {"pipeline"},
+    {"engines"},
     {"publishing.ledger"},
     {"publishing"},
     {"publishing.report"},
     {"attacking"},
     {"measuring"},
     {"judging"},
+    {"policy.explain"},
     {"masking"},
     {"grouping"},
     {"reading"},
@@ -38,7 +42,7 @@ LAYOUT = [
     {"table", "models", "policy", "attacking.mining"},
     {"kernels"},
     {"threads"},
-    {"errors", "parts", "progress"},
+    {"errors", "options", "parts", "progress", "registry", "short"},
 ]
 LEVEL_OF_PART = {part: level for level, parts in enumerate(LAYOUT) for part in parts}
 DOORS = {"cli", "web", "__main__"}
@@ -137,6 +141,17 @@ def is_ours(found: Import) -> bool:
 
 def said(statements: list[Import]) -> str:
     return "\n".join(f"{found.place}: {found.importer} imports {found.target}" for found in statements)
+
+
+def test_the_map_for_contributors_shows_every_folder() -> None:
+    names = [path.relative_to(PROJECT).as_posix() for path in project_files()]
+    shoals = {name.removeprefix("src/shoal/").rpartition("/")[0] for name in names if name.startswith("src/shoal/")}
+    tops = {name.partition("/")[0] for name in names if "/" in name} - {"src"}
+    assert {"models", "engines/stream"} <= shoals
+    assert {"docs", "tests"} <= tops
+    text = (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    missing = sorted(name for name in {*shoals, *tops} - {""} if f"| `{name}` |" not in text)
+    assert not missing, f"CONTRIBUTING.md's map does not show: {missing}"
 
 
 def test_every_part_has_a_place_in_the_layout() -> None:
@@ -287,14 +302,14 @@ def test_no_file_tells_where_it_was_made() -> None:
     assert not telling, f"a machine's path or a package registry is named in: {telling}"
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml", "Makefile", ".ci/run"])
+@pytest.mark.parametrize("name", [*LOCKS, "pyproject.toml", "Makefile", ".ci/run"])
 def test_installing_names_no_address(name: str) -> None:
     addressed = [number for number, line in enumerate(lines_of(PROJECT / name), start=1) if "://" in line]
     assert not addressed, f"{name} names an address on lines {addressed}"
 
 
 def test_every_locked_package_has_a_hash() -> None:
-    lines = lines_of(PROJECT / "requirements.lock")
+    lines = [line for name in LOCKS for line in lines_of(PROJECT / name)]
     locked = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
     entries = re.split(r"\n(?=\w)", locked.strip())
     unhashed = [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry]

@@ -24,7 +24,7 @@ def test_the_environment_says_how_many_threads(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5"])
 def test_what_is_no_number_of_threads_is_refused(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SETTING, asked)
-    with pytest.raises(shoal.ParameterError, match=SETTING):
+    with pytest.raises(shoal.errors.ParameterError, match=SETTING):
         n_threads()
 
 
@@ -87,8 +87,8 @@ SCHEMES = {
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_number_of_threads_changes_nothing(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for part in (balance_tree, mondrian):
-        monkeypatch.setattr(part, "PERSONS_A_THREAD", 10)
-    monkeypatch.setattr(improve, "UNITS_A_THREAD", 10)
+        monkeypatch.setattr(part, "PERSONS_PER_THREAD", 10)
+    monkeypatch.setattr(improve, "UNITS_PER_THREAD", 10)
     frame = patients(1_500)
     groups = []
     for threads in ("1", "2", "5"):

@@ -15,10 +15,10 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from tools.lock import PROJECT, project
+from tools.lock import LOCKS, PROJECT, project
 from tools.sbom import written
 
-SOURCES = ("src", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "requirements.lock")
+SOURCES = ("src", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", *LOCKS)
 WHEN = (1980, 1, 1, 0, 0, 0)
 """The time that files in the wheel have, so that the same sources give the same wheel."""
 NOT_PACKED = shutil.ignore_patterns("*.egg-info", "__pycache__")
@@ -46,7 +46,7 @@ def copy_sources(copy: Path) -> None:
             shutil.copytree(source, copy / name, ignore=NOT_PACKED)
         else:
             shutil.copy2(source, copy / name)
-    (copy / "MANIFEST.in").write_text("include CHANGELOG.md SECURITY.md requirements.lock\n", encoding="utf-8")
+    (copy / "MANIFEST.in").write_text(f"include CHANGELOG.md SECURITY.md {' '.join(LOCKS)}\n", encoding="utf-8")
 
 
 def run_backend(copy: Path, target: Path) -> tuple[Path, Path]:

@@ -1,8 +1,13 @@
-"""What requirements.lock and pyproject.toml say about the packages that shoal needs, and which licences these have."""
+"""What the lock and pyproject.toml say about the packages that shoal needs, and which licences these have.
+
+The lock stands in three files, so that who wants to see shoal run installs no browser and no Spark. `make lock` lets uv
+write it as one and runs `python -m tools.lock FILE`, which puts every package into the first part that needs it.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +17,12 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 EXTRAS = ("sql", "stats", "web", "spark")
 """What somebody may install besides; dev and bench are for those who work on shoal."""
+LOCKS = {
+    "requirements.lock": "what shoal needs to run, and what builds it",
+    "requirements-extras.lock": f"what the extras {', '.join(EXTRAS[:-1])} and {EXTRAS[-1]} need besides",
+    "requirements-dev.lock": "what tests, docs, lint and types need besides",
+}
+"""The files of the lock. No package stands in two of them; each needs those before it."""
 
 WORDS = {
     "Apache Software License": "Apache-2.0",
@@ -63,22 +74,43 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def read_lock(path: Path = PROJECT / "requirements.lock") -> list[Locked]:
-    """Everything that is locked, in the order of the file."""
-    blocks = re.split(r"^(?=[A-Za-z0-9])", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    found = []
-    for block in blocks:
-        head = re.match(
-            r"([A-Za-z0-9][\w.-]*)==([^\s;\\]+)(?:\s*;\s*([^\\\n]+?))?\s*(?:\\|$)", block, flags=re.MULTILINE
-        )
-        if not head:
-            continue
-        via = re.search(r"# via(.*)", block, flags=re.DOTALL)
-        askers = re.findall(r"([A-Za-z0-9][\w.-]*)", re.sub(r"\(.*?\)", "", via[1])) if via else []
-        hashes = tuple(sorted(re.findall(r"--hash=sha256:([0-9a-f]{64})", block)))
-        marker = (head[3] or "").strip()
-        found.append(Locked(normal(head[1]), head[2], marker, hashes, tuple(sorted(normal(name) for name in askers))))
-    return found
+def read_lock(path: Path | None = None) -> list[Locked]:
+    """Everything that is locked, in the order of one file; without a path all parts of the lock."""
+    if path is None:
+        return [each for name in LOCKS for each in read_lock(PROJECT / name)]
+    return [locked for block in blocks_of(path) if (locked := read_block(block))]
+
+
+def blocks_of(path: Path) -> list[str]:
+    """A file of the lock, cut before every package; the first block is what stands above them."""
+    return re.split(r"^(?=[A-Za-z0-9])", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def read_block(block: str) -> Locked | None:
+    """One package with its hashes, or None where the block is none."""
+    head = re.match(r"([A-Za-z0-9][\w.-]*)==([^\s;\\]+)(?:\s*;\s*([^\\\n]+?))?\s*(?:\\|$)", block, flags=re.MULTILINE)
+    if not head:
+        return None
+    via = re.search(r"# via(.*)", block, flags=re.DOTALL)
+    askers = re.findall(r"([A-Za-z0-9][\w.-]*)", re.sub(r"\(.*?\)", "", via[1])) if via else []
+    hashes = tuple(sorted(re.findall(r"--hash=sha256:([0-9a-f]{64})", block)))
+    marker = (head[3] or "").strip()
+    return Locked(normal(head[1]), head[2], marker, hashes, tuple(sorted(normal(name) for name in askers)))
+
+
+def split(whole: Path, target: Path = PROJECT) -> None:
+    """Write a lock that is one file as its parts."""
+    above, *blocks = blocks_of(whole)
+    locked = {block: each for block in blocks if (each := read_block(block))}
+    parts = parts_of(list(locked.values()))
+    builds = built_with()
+    texts = dict.fromkeys(LOCKS, "")
+    for block, each in locked.items():
+        part = "shoal" if each.name in builds else parts.get(each.name)
+        name = "requirements-dev.lock" if part is None else "requirements-extras.lock"
+        texts["requirements.lock" if part == "shoal" else name] += block
+    for name, text in texts.items():
+        (target / name).write_text(f"{above}# Here: {LOCKS[name]}.\n{text}", encoding="utf-8")
 
 
 def project() -> dict[str, object]:
@@ -91,7 +123,17 @@ def asked_for(part: str = "") -> set[str]:
     table = project()
     lists: object = table["dependencies"] if not part else dict(table["optional-dependencies"])[part]  # type: ignore[call-overload]
     assert isinstance(lists, list)
-    return {normal(re.match(r"[\w.-]+", line)[0]) for line in lists}  # type: ignore[index]
+    return names_in(lists)
+
+
+def built_with() -> set[str]:
+    """The packages that build shoal."""
+    return names_in(tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"])
+
+
+def names_in(requirements: Iterable[str]) -> set[str]:
+    """The packages that requirements are about."""
+    return {normal(re.match(r"[\w.-]+", line)[0]) for line in requirements}  # type: ignore[index]
 
 
 def with_what_they_need(names: Iterable[str], lock: Iterable[Locked]) -> set[str]:
@@ -134,3 +176,7 @@ def licence_of(name: str) -> str:
 def licences_in(expression: str) -> set[str]:
     """The licences that an SPDX expression names."""
     return {part.strip() for part in re.split(r"\bAND\b|\bOR\b|[()]", expression) if part.strip()}
+
+
+if __name__ == "__main__":
+    split(Path(sys.argv[1]))

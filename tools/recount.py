@@ -362,6 +362,8 @@ def _group_of(records: Sequence[Record], attributes: Sequence[str], *, are_linke
 def _look_at_table(published: Published) -> View:
     """One table: records with equal quasi-identifiers form a group; with permuted values those of one number do."""
     book, frame = published.book, published.frames[""]
+    if book.get("missing_tells_nothing"):
+        raise UnreadableError("Here a missing sensitive value is always counted, and in this release it tells nothing.")
     attributes, quasi = _of_role(book, "sensitive"), _of_role(book, "quasi")
     is_permuted = book["mask"] == "permute"
     person = book.get("person")
@@ -599,7 +601,7 @@ def _persons(group: Group) -> int:
 
 def _spread(group: Group) -> list[int]:
     if group.records_of_person is None:
-        raise NotShownError("how many records a person has is not published")
+        raise NotShownError("how many records per person has is not published")
     return group.records_of_person
 
 

@@ -10,22 +10,27 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import json
 import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 import shoal
-from shoal.cli.choices import MASK_FLAGS, METHOD_FLAGS
+from shoal import errors
+from shoal.attacking.suite import ATTACKS
+from shoal.cli import options
 from shoal.cli.main import cli
+from shoal.cli.options import CommandWithParts, part_flags
 from shoal.grouping import METHODS
 from shoal.masking import MASKS
 from shoal.models import MODELS
 from shoal.models.contract import Flag as ModelFlag
+from shoal.parts import Option, options_of
+from shoal.reading import FORMATS, Format
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 MADE = "*Made from the code by `make reference`; change the code, not this page.*"
@@ -35,12 +40,23 @@ SECTIONS = {
     "shoal.table": "Say what columns are",
     "shoal.models": "Models",
     "shoal.attacking.mining": "Background knowledge",
+    "shoal.attacking": "Attack a release",
     "shoal.reading": "Read files",
     "shoal.publishing.ledger": "Remember releases",
     "shoal.measuring.tuning": "Tune and compare",
     "shoal.errors": "Errors and warnings",
 }
 """Titles of the public names by where they live; names from elsewhere come last."""
+
+BESIDE = {
+    "shoal.attacking": ("attack_background", "attack_by_exclusion", "Attack", "OtherRelease"),
+    "shoal.attacking.mining": ("Item", "Knowledge", "Rule", "Rules"),
+    "shoal.measuring.tuning": ("Target",),
+    "shoal.reading": ("CsvOptions", "Join"),
+    "shoal.errors": ("ShoalError", "InputError", "SchemaError", "ParameterError", "PolicyError", "OutputError",
+                     "NotEnoughMemoryError", "CannotSatisfyError", "PrivacyNotMetError", "ShoalWarning"),
+}  # fmt: skip
+"""What is imported from modules of the package."""
 
 ANSWERS = {
     "Release": "shoal.publishing.release",
@@ -136,52 +152,76 @@ def default_of(value: Any) -> str:
 # --- commands ------------------------------------------------------------------------------------------------------
 
 
-SHARED_BY = 2
-"""A flag that so many commands take, with the same words, is explained once for all of them."""
-
 Flag = tuple[str, str, str]
 """A flag as it is shown: its names with what it takes, its default, its meaning."""
 
+FLAG_TABLE = ("flag", "default", "meaning")
 
-def commands_page() -> str:
-    """Every command with its arguments and flags, from click."""
-    lines = [
-        "# Every command and flag", "", MADE, "",
-        "What `shoal COMMAND --help` shows, on one page. [Command line](../command-line.md) explains the flags by what "
-        "they are for, with examples; [From the command line](../how-to/from-the-command-line.md) is the short way in.",
-        "",
-    ]  # fmt: skip
+SHARED = {
+    "common": "every command", "policy": "policy", "columns": "columns", "models": "models",
+    "making": "method and mask", "source": "source",
+}  # fmt: skip
+"""Flags that several commands take, by their name in `shoal.cli.options`, and the heading of their explanation."""
+
+
+@functools.cache
+def contexts() -> dict[str, click.Context]:
+    """Every command, ready to be asked for its flags."""
     group = click.Context(cli, info_name="shoal", help_option_names=["-h", "--help"])
-    contexts = {
+    return {
         name: click.Context(command, info_name=name, parent=group, help_option_names=["-h", "--help"])
         for name in cli.list_commands(group)
         if (command := cli.get_command(group, name)) is not None
     }
-    lines += table(
+
+
+@functools.cache
+def shared_flags() -> dict[str, list[Flag]]:
+    """The flags of each group that commands share; of making also those about persons who are alone."""
+    found = {}
+    for group in SHARED:
+
+        def taker() -> None:
+            """What takes the flags of the group, and nothing else."""
+
+        for decorate in [options.alone, options.making] if group == "making" else [getattr(options, group)]:
+            decorate(taker)
+        command = CommandWithParts("taker", params=taker.__dict__["__click_params__"][::-1])
+        flags = flags_of(click.Context(command, help_option_names=[]))
+        found[group] = [flag for flag in flags if group == "common" or "`--help-all`" not in flag[0]]
+    found["common"] += [flag for flag in flags_of(contexts()["demo"]) if "`--help`" in flag[0]]
+    return found
+
+
+def commands_table() -> Iterator[str]:
+    """Every command with what it does."""
+    yield from table(
         ("command", "what it does"),
         (
-            (f"[`shoal {name}`](#shoal-{name})", cell(context.command.get_short_help_str(200)))
-            for name, context in contexts.items()
+            (f"[`shoal {name}`]({name}.md)", cell(context.command.get_short_help_str(200)))
+            for name, context in contexts().items()
         ),
     )
-    flags = {name: flags_of(context) for name, context in contexts.items()}
-    takers = Counter(flag for flags_of_command in flags.values() for flag in flags_of_command)
-    shared = {flag for flag, n_commands in takers.items() if n_commands >= SHARED_BY}
-    for name, context in contexts.items():
-        lines += command_section(name, context, flags[name], shared)
-    lines += ["## Shared flags", "", "Flags that more than one command takes, with the same meaning.", ""]
-    lines += table(("flag", "default", "meaning"), (flag for flag in takers if flag in shared))
-    return "\n".join(lines).rstrip() + "\n"
 
 
-def command_section(name: str, context: click.Context, flags: list[Flag], shared: set[Flag]) -> Iterator[str]:
-    """A command: how it is called, what it does, its own flags, and the names of those that it shares."""
+def flags_of_command(name: str) -> Iterator[str]:
+    """How a command is called, its own flags, and which it shares with others."""
+    context = contexts()[name]
     usage = " ".join(" ".join(context.command.collect_usage_pieces(context)).split())
-    yield from (f"## shoal {name}", "", "```text", f"shoal {name} {usage}", "```", "")
-    yield from paragraphs((context.command.help or "").replace("\b", "").replace("\f", "").splitlines())
-    yield from table(("flag", "default", "meaning"), (flag for flag in flags if flag not in shared))
-    besides = [re.findall(r"`--[^`]*`", names)[0] for names, *rest in flags if (names, *rest) in shared]
-    yield from (f"[Shared flags](#shared-flags): {', '.join(besides)}.", "")
+    yield from ("```text", f"shoal {name} {usage}", "```", "")
+    flags = flags_of(context)
+    group_of = {flag: group for group, shared in shared_flags().items() for flag in shared}
+    yield from table(FLAG_TABLE, (flag for flag in flags if flag not in group_of))
+    taken: dict[str, list[str]] = {}
+    for flag in flags:
+        if flag in group_of:
+            taken.setdefault(group_of[flag], []).append(re.findall(r"`--[^`]*`", flag[0])[0])
+    yield from ("[Shared flags](shared-flags.md):", "")
+    for group, heading in SHARED.items():
+        if group in taken:
+            anchor = heading.replace(" ", "-")
+            yield f"- [{heading}](shared-flags.md#{anchor}): {', '.join(taken[group])}"
+    yield ""
 
 
 def flags_of(context: click.Context) -> list[Flag]:
@@ -218,12 +258,14 @@ def python_page() -> str:
     """Every public name with its signature and its docstring."""
     lines = [
         "# Python: every public name", "", MADE, "",
-        "All of these are names of the package: `import shoal`, then `shoal.protect`. "
-        "[From Python](../how-to/from-python.md) shows them at work.", "",
+        "Names stand in the package (`import shoal`, then `shoal.protect`) or in a module of it, as each is written "
+        "here. Methods and masks with their options are the classes of `shoal.methods` and `shoal.masks`, on "
+        "[a page of their own](parameters.md). [From Python](../how-to/from-python.md) shows them at work.", "",
     ]  # fmt: skip
     by_section: dict[str, list[str]] = {}
-    for name in sorted(shoal.__all__, key=str.lower):
-        home = shoal._HOME[name]
+    homes = {**shoal._HOME, **{name: module for module, names in BESIDE.items() for name in names}}
+    for name in sorted(homes, key=str.lower):
+        home = homes[name]
         title = next((title for start, title in SECTIONS.items() if f"{home}.".startswith(f"{start}.")), "More")
         by_section.setdefault(title, []).append(name)
     ordered = [title for title in [*SECTIONS.values(), "More"] if title in by_section]
@@ -240,7 +282,7 @@ def python_page() -> str:
             lines += errors_section(by_section[title])
             continue
         for name in by_section[title]:
-            lines += name_section(name, getattr(shoal, name))
+            lines += name_section(name, "shoal" if name in shoal.__all__ else homes[name])
     lines += ["## What they answer with", ""]
     for name, home in ANSWERS.items():
         lines += answer_section(name, getattr(importlib.import_module(home), name))
@@ -252,10 +294,11 @@ def anchor_of(name: str, title: str) -> str:
     return "errors-and-warnings" if title == SECTIONS["shoal.errors"] else name.lower()
 
 
-def name_section(name: str, thing: Any) -> Iterator[str]:
-    """A public name: signature, text, parameters, notes, and what can be called on it."""
+def name_section(name: str, module: str) -> Iterator[str]:
+    """A public name of a module: signature, text, parameters, notes, and what can be called on it."""
+    thing = getattr(importlib.import_module(module), name)
     doc = doc_of(thing)
-    yield from (f"### {name}", "", "```py", signature_of(name, thing), "```", "")
+    yield from (f"### {name}", "", "```py", signature_of(f"{module}.{name}", thing), "```", "")
     yield from paragraphs(doc.text)
     yield from table(
         ("parameter", "meaning"), ((in_code(entry), cell(meaning)) for entry, meaning in doc.entries("Parameters"))
@@ -283,8 +326,8 @@ def signature_of(name: str, thing: Callable[..., Any]) -> str:
         parts.append(f"{start}{parameter.name}: {parameter.annotation}{end}")
     answer = inspect.signature(thing).return_annotation
     end = f" -> {answer}" if isinstance(answer, str) and answer != "None" else ""
-    short = f"shoal.{name}({', '.join(parts)}){end}"
-    return short if len(short) <= 100 else f"shoal.{name}(\n    " + ",\n    ".join(parts) + f",\n){end}"
+    short = f"{name}({', '.join(parts)}){end}"
+    return short if len(short) <= 100 else f"{name}(\n    " + ",\n    ".join(parts) + f",\n){end}"
 
 
 def members_of(thing: Any) -> Iterator[str]:
@@ -310,7 +353,7 @@ def call_of(function: Callable[..., Any]) -> str:
 
 def errors_section(names: Sequence[str]) -> Iterator[str]:
     """Errors with the exit code that the command line gives them."""
-    things = {name: getattr(shoal, name) for name in names}
+    things = {name: getattr(errors, name) for name in names}
     yield from table(
         ("name", "exit code", "when"),
         (
@@ -334,41 +377,85 @@ def answer_section(name: str, thing: Any) -> Iterator[str]:
 # --- choices -------------------------------------------------------------------------------------------------------
 
 
-def choices_page() -> str:
-    """Every model, method and mask with its parameters."""
-    lines = [
-        "# Every parameter of models, methods and masks", "", MADE, "",
-        "A parameter has the same name in Python and in a [policy file](../policy.md); the flag says the same on the "
-        "command line. Each name leads to its page, with definition, example, when to use it, and what it does not "
-        "protect from.", "",
-    ]  # fmt: skip
-    for title, registry, folder in (
-        ("Models", MODELS, "models"),
-        ("Methods", METHODS, "methods"),
-        ("Masks", MASKS, "masks"),
-    ):
-        lines += [f"## {title}", ""]
+KINDS: dict[str, Mapping[str, Any]] = {"models": MODELS, "methods": METHODS, "masks": MASKS}
+"""The parts that have options, by the folder of their pages."""
+
+
+def parameters_page() -> str:
+    """Every parameter with the parts that have it; each is explained on the page of its part."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for folder, registry in KINDS.items():
         for name, thing in registry.items():
-            lines += choice_section(name, thing, folder)
-    return "\n".join(lines).rstrip() + "\n"
+            for parameter in parameters_of(thing):
+                found.setdefault(parameter, []).append((folder, name, flag_of(name, parameter, folder)))
+    rows = [
+        (f"`{parameter}`", f"[{name}](../{folder}/{name}.md)", folder.removesuffix("s"), flag)
+        for parameter in sorted(found)
+        for folder, name, flag in found[parameter]
+    ]
+    return "\n".join([
+        "# Every parameter", "", MADE, "",
+        "A parameter of a model, method or mask has the same name in Python and in a [policy file](../policy.md); the "
+        "flag says the same on the command line. Each is explained on the page that it leads to.", "",
+        *table(("parameter", "of", "which is a", "flag"), rows),
+    ]).rstrip() + "\n"  # fmt: skip
 
 
-def choice_section(name: str, thing: Any, folder: str) -> Iterator[str]:
-    """A model, method or mask: in one sentence, and its parameters with defaults and flags."""
+def parameters_table(folder: str, name: str) -> Iterator[str]:
+    """The parameters of a model, method or mask, with defaults, flags and what they mean."""
+    thing = KINDS[folder][name]
     doc = doc_of(thing)
-    yield from (f"### {name}", "", f"{first_sentence(thing)} [Its page](../{folder}/{name}.md).", "")
-    meanings = {each.strip(): meaning for entry, meaning in doc.entries("Parameters") for each in entry.split(",")}
+    meanings = {each.name: each.help for each in options_of(thing)}
+    meanings |= {each.strip(): meaning for entry, meaning in doc.entries("Parameters") for each in entry.split(",")}
     rows = [
         (f"`{parameter}`", default_of(value), flag_of(name, parameter, folder), cell(meanings.get(parameter, "")))
         for parameter, value in parameters_of(thing).items()
     ]
     yield from table(("parameter", "default", "flag", "meaning"), rows)
-    if not rows:
-        yield from ("No parameters.", "")
     if folder == "models":
         direction = "higher" if thing.higher_is_safer else "lower"
         merging = "keeps" if thing.monotone else "may break"
         yield from (f"A {direction} value is safer. Merging groups {merging} it.", "")
+
+
+def keys_of_models() -> Iterator[str]:
+    """The models as a policy names them: threshold, and what else can be said."""
+    rows = []
+    for name, model in MODELS.items():
+        kept_apart = {field.name for field in dataclasses.fields(model) if field.metadata.get("is_kept_apart")}
+        threshold, *others = [option for option in options_of(model) if option.name not in kept_apart]
+        told = ", ".join(f"`{other.name}` ({_default_in_policy(other)})" for other in others)
+        rows.append((f"[`{name}`](models/{name}.md)", f"`{threshold.name}`", told))
+    yield from table(("name", "threshold", "other parameters and their defaults"), rows)
+
+
+def keys_of(folder: str) -> Iterator[str]:
+    """The keys of a method or a mask in a policy: who takes it, its default, what it means."""
+    found: dict[tuple[str, str], dict[str, Option]] = {}
+    for name, part in KINDS[folder].items():
+        for option in options_of(part):
+            found.setdefault((option.name, option.help), {})[name] = option
+    names = ", ".join(f"[`{name}`]({folder}/{name}.md)" for name in KINDS[folder])
+    rows = [("`name`", "", f'`"{DEFAULTS[folder]}"`', names)]
+    for (key, meaning), by_part in found.items():
+        defaults: dict[str, list[str]] = {}
+        for name, option in by_part.items():
+            others = [f'`"{choice}"`' for choice in option.choices if choice != option.default]
+            defaults.setdefault("; or ".join([_default_in_policy(option), *others]), []).append(name)
+        told = list(defaults) if len(defaults) == 1 else [f"{told} ({', '.join(of)})" for told, of in defaults.items()]
+        rows.append((f"`{key}`", ", ".join(by_part), "; ".join(told), cell(meaning)))
+    yield from table(("key", "of", "default; or", "meaning"), rows)
+
+
+DEFAULTS = {"methods": "balance-tree", "masks": "range"}
+
+
+def _default_in_policy(option: Option) -> str:
+    if option.is_needed:
+        return "needed"
+    if option.default is None:
+        return "none" if option.name != "column" else "all"
+    return f"`{json.dumps(option.default)}`"
 
 
 def parameters_of(thing: Any) -> dict[str, Any]:
@@ -386,25 +473,102 @@ def flag_of(name: str, parameter: str, folder: str) -> str:
     if folder == "models":
         flags = [_written(flag) for flag in MODELS[name].flags() if parameter in flag.parameters]
     else:
-        known = METHOD_FLAGS if folder == "methods" else MASK_FLAGS
-        flags = [f"--{parameter.replace('_', '-')}"] if parameter in known else []
+        known = part_flags("method" if folder == "methods" else "mask")
+        flags = [f"--{flag.name}" for flag in known if flag.option == parameter and name in dict(flag.by)]
     return ", ".join(f"`{flag}`" for flag in flags)
 
 
+def formats_page() -> str:
+    """Every format of files, by what it says of itself."""
+    lines = [
+        "# Every format of files", "", MADE, "",
+        "A file is read by the ending of its name. Its release has the same format, `release.<name>`, unless "
+        "`format=` or `--format` names another. What is special about a format is told in [Read "
+        "files](../how-to/read-files.md); [databases](../how-to/databases.md) are read by their address.", "",
+    ]  # fmt: skip
+    rows = [
+        (f"`{name}`", format.words, ", ".join(f"`{ending}`" for ending in format.endings),
+         f"`release.{name if format.is_written else format.release_as}`", ", ".join(sorted(format.engines)),
+         ", ".join(sorted(format.keeps_labels)) or "none", _limits(format),
+         f"`shoal[{format.extra}]`" if format.extra else "nothing")
+        for name, format in FORMATS.items()
+    ]  # fmt: skip
+    headings = ("name", "a file is", "endings", "its release", "engines", "labels kept", "limits", "needs")
+    return "\n".join([*lines, *table(headings, rows)]).rstrip() + "\n"
+
+
+def _limits(format: type[Format]) -> str:
+    counts = ((format.most_records, "records"), (format.most_columns, "columns"),
+              (format.longest_text, "characters of a text"))  # fmt: skip
+    told = [f"{most:,} {what}" for most, what in counts if most is not None]
+    return "; ".join([*told, *([f"names of {format.names.words}"] if format.names else [])]) or "none"
+
+
+def attacks_page() -> str:
+    """Every attack, by what it says of itself."""
+    lines = [
+        "# Every attack", "", MADE, "",
+        "An attack is tried by its name: `shoal.attack(release, attacks=[...])`, `shoal attack --attacks NAME`. Those "
+        "of the suite are tried wherever a release is attacked with its original at hand. An option has the same name "
+        "in Python and as a flag. [Attacks](../attacks/index.md) tells of each.", "",
+    ]  # fmt: skip
+    rows = [
+        (f"`{name}`", cell(attack.question), cell(attack.knows), "yes" if attack.in_suite else "by name",
+         ", ".join(f"`{need.give}`" for need in attack.needs if need.give) or "the release alone",
+         ", ".join(f"`{option.name}`" for option in options_of(attack)) or "none")
+        for name, attack in ATTACKS.items()
+    ]  # fmt: skip
+    headings = ("name", "it asks", "the attacker knows", "suite", "takes", "options")
+    return "\n".join([*lines, *table(headings, rows)]).rstrip() + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
-    "commands.md": commands_page,
     "python.md": python_page,
-    "parameters.md": choices_page,
+    "parameters.md": parameters_page,
+    "formats.md": formats_page,
+    "attacks.md": attacks_page,
 }
-"""The pages by the name of their file."""
+"""The pages that are made as a whole, by the name of their file."""
+
+# --- parts of pages that are written by hand ----------------------------------------------------------------------
+
+PLACE = re.compile(r"(<!-- made from the code: ([^>]+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+"""Where something made from the code stands on a page."""
+
+
+def filled(page: Path) -> str:
+    """A page with all that is made from the code made anew."""
+    return PLACE.sub(lambda place: place[1] + "\n".join(made_of(place[2], page)) + place[3], page.read_text("utf-8"))
+
+
+def made_of(what: str, page: Path) -> list[str]:
+    """The lines that stand at a place of a page."""
+    if what == "commands":
+        return ["", *commands_table(), ""]
+    if what == "keys of models":
+        return ["", *keys_of_models(), ""]
+    if what.startswith("keys of "):
+        return ["", *keys_of(what.removeprefix("keys of ")), ""]
+    if what == "parameters":
+        return ["", *parameters_table(page.parent.name, page.stem), ""]
+    if what.startswith("shared flags of "):
+        return ["", *table(FLAG_TABLE, shared_flags()[what.removeprefix("shared flags of ")]), ""]
+    return ["", *flags_of_command(what.removeprefix("flags of ")), ""]
+
+
+def pages_with_places() -> list[Path]:
+    """The pages on which something is made from the code."""
+    return [page for page in sorted(FOLDER.parent.rglob("*.md")) if PLACE.search(page.read_text("utf-8"))]
 
 
 def main() -> None:
     """Write every page anew."""
     FOLDER.mkdir(exist_ok=True)
-    for name, page in PAGES.items():
-        (FOLDER / name).write_text(page(), encoding="utf-8")
-        sys.stdout.write(f"docs/reference/{name}\n")
+    made = {FOLDER / name: page() for name, page in PAGES.items()}
+    made |= {page: filled(page) for page in pages_with_places()}
+    for path, text in made.items():
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{path.relative_to(FOLDER.parents[1])}\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The parts list of a release of shoal: CycloneDX 1.6, from requirements.lock and the metadata of what is installed.
+"""The parts list of a release of shoal: CycloneDX 1.6, from the lock and the metadata of what is installed.
 
 Run as `python -m tools.sbom [FILE]`; `make dist` puts it beside the packages and into the wheel. Lists what shoal needs
 to run (scope "required") and what its extras need ("optional"), with the hashes of all files that the lock lets in. The
@@ -85,7 +85,7 @@ def written() -> str:
 def main() -> None:
     unknown = sorted({c["name"] for c in sbom()["components"] if c["licenses"][0]["expression"] == "unknown"})
     if unknown:
-        sys.exit(f"No licence is known of {', '.join(unknown)}. Install what requirements.lock names, then try again.")
+        sys.exit(f"No licence is known of {', '.join(unknown)}. Install the whole lock, then try again.")
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(written(), encoding="utf-8")
     else:

@@ -21,7 +21,7 @@ BLOCKS = (4,)
 
 
 def hierarchies_of(task: Task, table: pl.DataFrame) -> dict[str, list[list[str]]]:
-    """For each quasi-identifier a line a value: the value, and its nodes from the bottom to the top."""
+    """For each quasi-identifier one line per value: the value, and its nodes from the bottom to the top."""
     lines = {name: _of_numbers(table[name]) for name in task.numbers}
     for name in task.nominal:
         lines[name] = _published(table[name], name) if task is REAL else _of_names(table[name])

@@ -1,4 +1,4 @@
-"""The tables of the comparison: one record a person, six quasi-identifiers, one sensitive attribute.
+"""The tables of the comparison: one record per person, six quasi-identifiers, one sensitive attribute.
 
 `python -m benchmarks.peers.tables made-up 100000 table.csv` writes one, for tools that are run by hand.
 """

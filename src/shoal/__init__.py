@@ -1,4 +1,13 @@
-"""shoal publishes person-level data so that nobody in it can be singled out, also when a person has many records."""
+"""shoal publishes person-level data so that nobody in it can be singled out, also when a person has many records.
+
+    import shoal
+
+    schema = shoal.Schema(person="patient", quasi=["age", shoal.Nominal("sex")], sensitive=["disease"])
+    release = shoal.protect(frame, schema, [shoal.GBalance(g=0.8)])
+    release.write("out")
+
+Errors are in `shoal.errors`, methods and masks with their options in `shoal.methods` and `shoal.masks`.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +15,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.attacking.mining.knowledge import Knowledge
+    from shoal import attacking as attacking
+    from shoal import engines as engines
+    from shoal import errors as errors
+    from shoal import masks as masks
+    from shoal import methods as methods
+    from shoal import models as models
+    from shoal import publishing as publishing
+    from shoal import reading as reading
     from shoal.attacking.mining.mine import mine
-    from shoal.attacking.mining.rules import Item, Rule, Rules
-    from shoal.errors import (
-        CannotSatisfyError,
-        InputError,
-        OutputError,
-        ParameterError,
-        PolicyError,
-        PrivacyNotMetError,
-        SchemaError,
-        ShoalError,
-        ShoalWarning,
-    )
-    from shoal.measuring.tuning import Target, compare, tune
+    from shoal.attacking.suite import attack
+    from shoal.measuring.tuning import compare, tune
     from shoal.models import (
         AlphaKAnonymity,
         BetaLikeness,
+        CountK,
         DeltaDisclosure,
         EntropyBalance,
         ExponentialL,
         GBalance,
         HAffiliation,
+        HistoryConfidence,
+        HistoryK,
         JointDiversity,
         KAnonymity,
         LDiversity,
@@ -37,47 +45,49 @@ if TYPE_CHECKING:
         RecordRisk,
         TCloseness,
     )
-    from shoal.pipeline import assess, attack, attack_background, attack_by_exclusion, protect, verify
+    from shoal.pipeline import assess, protect, verify
     from shoal.policy import Policy
+    from shoal.publishing.later import apply
     from shoal.publishing.ledger import Ledger
+    from shoal.publishing.received import read_release
     from shoal.publishing.release import Release
-    from shoal.reading import CsvOptions, Join, read_files
+    from shoal.reading import read
+    from shoal.reading.read import profile
     from shoal.table.hierarchy import Hierarchy
     from shoal.table.schema import Date, Nominal, Number, Ordered, Schema
+
+    __version__: str
+
 _HOME = {
-    **dict.fromkeys(
-        ("assess", "attack", "attack_background", "attack_by_exclusion", "protect", "verify"), "shoal.pipeline"
-    ),
+    **dict.fromkeys(("assess", "protect", "verify"), "shoal.pipeline"),
+    "attack": "shoal.attacking.suite",
     **dict.fromkeys(("Schema", "Number", "Nominal", "Ordered", "Date"), "shoal.table.schema"),
     "Hierarchy": "shoal.table.hierarchy",
     "Policy": "shoal.policy",
     "Release": "shoal.publishing.release",
-    "mine": "shoal.attacking.mining.mine",
-    "Knowledge": "shoal.attacking.mining.knowledge",
-    **dict.fromkeys(("Item", "Rule", "Rules"), "shoal.attacking.mining.rules"),
     "Ledger": "shoal.publishing.ledger",
-    **dict.fromkeys(("Target", "compare", "tune"), "shoal.measuring.tuning"),
-    **dict.fromkeys(("read_files", "CsvOptions", "Join"), "shoal.reading"),
+    "read_release": "shoal.publishing.received",
+    "mine": "shoal.attacking.mining.mine",
+    **dict.fromkeys(("compare", "tune"), "shoal.measuring.tuning"),
+    "read": "shoal.reading",
+    "profile": "shoal.reading.read",
+    "apply": "shoal.publishing.later",
     **dict.fromkeys(
         ("GBalance", "HAffiliation", "RecordRisk", "EntropyBalance", "KAnonymity", "PersonKAnonymity", "LDiversity",
          "TCloseness", "AlphaKAnonymity", "BetaLikeness", "DeltaDisclosure",
-         "JointDiversity", "ExponentialL", "MatchingDiversity"), "shoal.models",
-    ),
-    **dict.fromkeys(
-        ("ShoalError", "InputError", "SchemaError", "ParameterError", "PolicyError", "OutputError",
-         "CannotSatisfyError", "PrivacyNotMetError", "ShoalWarning"), "shoal.errors",
+         "JointDiversity", "ExponentialL", "MatchingDiversity", "HistoryK",
+         "HistoryConfidence", "CountK"), "shoal.models",
     ),
 }  # fmt: skip
 """Where each public name lives; it is imported when it is first used, so that `shoal --help` stays quick."""
 
-_PARTS = ("engines", "publishing")
-"""Parts with a door of their own, such as `shoal.engines.spark.protect`; imported when they are first used too."""
+_MODULES = ("attacking", "engines", "errors", "masks", "methods", "models", "publishing", "reading")
+"""Modules with public names of their own, such as `shoal.errors.ShoalError`; imported when they are first used too."""
 
 __all__ = [
     "AlphaKAnonymity",
     "BetaLikeness",
-    "CannotSatisfyError",
-    "CsvOptions",
+    "CountK",
     "Date",
     "DeltaDisclosure",
     "EntropyBalance",
@@ -85,59 +95,53 @@ __all__ = [
     "GBalance",
     "HAffiliation",
     "Hierarchy",
-    "InputError",
-    "Item",
-    "Join",
+    "HistoryConfidence",
+    "HistoryK",
     "JointDiversity",
     "KAnonymity",
-    "Knowledge",
     "LDiversity",
     "Ledger",
     "MatchingDiversity",
     "Nominal",
     "Number",
     "Ordered",
-    "OutputError",
-    "ParameterError",
     "PersonKAnonymity",
     "Policy",
-    "PolicyError",
-    "PrivacyNotMetError",
     "RecordRisk",
     "Release",
-    "Rule",
-    "Rules",
     "Schema",
-    "SchemaError",
-    "ShoalError",
-    "ShoalWarning",
     "TCloseness",
-    "Target",
+    "apply",
     "assess",
     "attack",
-    "attack_background",
-    "attack_by_exclusion",
     "compare",
     "mine",
+    "profile",
     "protect",
-    "read_files",
+    "read",
+    "read_release",
     "tune",
     "verify",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PARTS:
+def _found(name: str) -> Any:
+    if name in _MODULES:
         return import_module(f"shoal.{name}")
     if name == "__version__":
         return _version()
     if name not in _HOME:
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")
-    return getattr(import_module(_HOME[name]), name)
+    found = globals()[name] = getattr(import_module(_HOME[name]), name)  # so that it is looked up once
+    return found
+
+
+if not TYPE_CHECKING:  # who checks types reads the imports above, and refuses a name that is not there
+    __getattr__ = _found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*__all__, *_MODULES])
 
 
 def _version() -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 _SUGGESTION = re.compile(r"Did you mean '.*?'\?")
+_CHOICE = re.compile(r"(?<![\w?&.(\[])([a-z][a-z_]*)=(?:'([^']*)'|(True|False|[0-9][0-9.]*(?<!\.)))?")
 
 
 class ShoalError(Exception):
@@ -23,6 +24,11 @@ class ShoalError(Exception):
     hint
         The part of it that says what to do, for doors that show it by itself. Where none is given it is the question
         of the message ("Did you mean 'zip'?"), if it has one.
+
+    Notes
+    -----
+    What could be chosen otherwise is written as Python takes it, `max_suppressed=3`; `changes` names it, and doors
+    spell it in their own way by `spelled_by`.
     """
 
     exit_code = 2
@@ -30,6 +36,11 @@ class ShoalError(Exception):
     def __init__(self, message: str = "", *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint: str | None = hint or " ".join(_SUGGESTION.findall(message)) or None
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The choices that the message names: `max_suppressed` of "allow max_suppressed=3"."""
+        return tuple(dict.fromkeys(found[1] for found in _CHOICE.finditer(str(self))))
 
 
 class InputError(ShoalError):
@@ -78,6 +89,24 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     lowered = {candidate.lower(): candidate for candidate in reversed(known)}
     close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
     return f"\nDid you mean '{lowered[close[0]]}'?" if close else ""
+
+
+def spelled_by(text: str, spell: Callable[[str, str], str | None]) -> str:
+    """A text with its choices as a door spells them.
+
+    Parameters
+    ----------
+    text
+        A message or a note, whose choices are written as Python takes them.
+    spell
+        From the name of a choice and its value, which may be empty, to the words of the door; None leaves it as it is.
+
+    Examples
+    --------
+    >>> spelled_by("Use encoding='utf-16'.", lambda name, value: f"--{name} {value}")
+    'Use --encoding utf-16.'
+    """
+    return _CHOICE.sub(lambda found: spell(found[1], found[2] or found[3] or "") or found[0], text)
 
 
 def without_credentials(text: str) -> str:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacking.background import attack_background
+from shoal.attacking.background import count_vulnerable
+from shoal.attacking.mining import Item, Rule, Rules
 from shoal.errors import ParameterError, SchemaError
 from shoal.judging.observation import Observation
 from shoal.models.counts import BACKGROUND
@@ -20,9 +21,9 @@ from tests.naive.matching_diversity import left_by_elimination, valid_by_trying
 SCHEMA = shoal.Schema(quasi=["age", shoal.Nominal("sex")], sensitive=["disease"])
 
 
-def rule(when: dict[str, str], value: str, *, mined: bool = False) -> shoal.Rule:
-    items = tuple(shoal.Item(column, node) for column, node in when.items())
-    return shoal.Rule(items, shoal.Item("disease", value), 1, None, "mined" if mined else "stated")
+def rule(when: dict[str, str], value: str, *, mined: bool = False) -> Rule:
+    items = tuple(Item(column, node) for column, node in when.items())
+    return Rule(items, Item("disease", value), 1, None, "mined" if mined else "stated")
 
 
 def permuted(rows: list[tuple[int, str, int, str]]) -> pl.DataFrame:
@@ -30,7 +31,7 @@ def permuted(rows: list[tuple[int, str, int, str]]) -> pl.DataFrame:
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[list[tuple[int, str, int, str]], shoal.Rules]:
+def tables(draw: st.DrawFn) -> tuple[list[tuple[int, str, int, str]], Rules]:
     """A permuted table, and rules that need not hold in it."""
     n_rows = draw(st.integers(2, 10))
     columns = [
@@ -51,20 +52,20 @@ def tables(draw: st.DrawFn) -> tuple[list[tuple[int, str, int, str]], shoal.Rule
             unique_by=lambda one: one.claim,
         )
     )
-    return rows, shoal.Rules(tuple(rules))
+    return rows, Rules(tuple(rules))
 
 
 @settings(max_examples=150)
 @given(tables(), st.integers(1, 4))
 def test_it_counts_as_trying_every_way_to_deal_values_out(
-    drawn: tuple[list[tuple[int, str, int, str]], shoal.Rules],
+    drawn: tuple[list[tuple[int, str, int, str]], Rules],
     l: int,  # noqa: E741
 ) -> None:
     rows, rules = drawn
     groups = sorted({row[2] for row in rows})
     if all(len({row[:2] for row in rows if row[2] == group}) == 1 for group in groups):
         return  # then quasi-identifiers may be masked
-    (found,) = shoal.attack_background(permuted(rows), SCHEMA, rules, l=l, mask="permute")
+    (found,) = shoal.attacking.attack_background(permuted(rows), SCHEMA, rules, l=l, mask="permute")
     left, by_itself, without, n_wrong = [], [], [], 0
     for group in groups:
         members = [row for row in rows if row[2] == group]
@@ -95,7 +96,7 @@ def test_it_counts_as_trying_every_way_to_deal_values_out(
 
 def test_without_rules_only_groups_with_few_values_are_vulnerable() -> None:
     table = permuted([(30, "m", 1, "flu"), (31, "f", 1, "cold"), (32, "m", 2, "flu"), (33, "f", 2, "flu")])
-    (found,) = shoal.attack_background(table, SCHEMA, shoal.Rules(), l=2, mask="permute")
+    (found,) = shoal.attacking.attack_background(table, SCHEMA, Rules(), l=2, mask="permute")
     assert found.vulnerable_without_rules == found.vulnerable_by_elimination == found.vulnerable_by_matching == 2
     assert found.vulnerable_groups == 1
     assert found.blind == 0.75
@@ -104,7 +105,9 @@ def test_without_rules_only_groups_with_few_values_are_vulnerable() -> None:
 def test_rules_from_elsewhere_may_be_wrong_in_some_groups() -> None:
     """Where no way to deal values out fits, the adversary finds that a rule is wrong; the other groups are counted."""
     table = permuted([(30, "m", 1, "flu"), (31, "m", 1, "flu"), (32, "m", 2, "cold"), (33, "f", 2, "flu")])
-    (found,) = shoal.attack_background(table, SCHEMA, shoal.Rules((rule({"sex": "m"}, "flu"),)), l=2, mask="permute")
+    (found,) = shoal.attacking.attack_background(
+        table, SCHEMA, Rules((rule({"sex": "m"}, "flu"),)), l=2, mask="permute"
+    )
     assert (found.contradicted_persons, found.contradicted_groups) == (2, 1)
     assert found.vulnerable_by_matching == 2
     assert found.vulnerable_by_elimination == 1
@@ -112,37 +115,37 @@ def test_rules_from_elsewhere_may_be_wrong_in_some_groups() -> None:
 
 def test_rules_from_elsewhere_may_name_what_nobody_here_has() -> None:
     table = permuted([(30, "m", 1, "flu"), (31, "f", 1, "cold")])
-    elsewhere = shoal.Rules((rule({"sex": "x"}, "flu", mined=True), rule({"sex": "m"}, "gout", mined=True)))
-    (found,) = shoal.attack_background(table, SCHEMA, elsewhere, l=2, mask="permute")
+    elsewhere = Rules((rule({"sex": "x"}, "flu", mined=True), rule({"sex": "m"}, "gout", mined=True)))
+    (found,) = shoal.attacking.attack_background(table, SCHEMA, elsewhere, l=2, mask="permute")
     assert found.vulnerable_by_matching == 0
 
 
 def test_masked_quasi_identifiers_do_not_show_whom_rules_are_about() -> None:
     rows = [(30, "m", 1, "flu"), (31, "f", 1, "gout"), (40, "m", 1, "flu"), (41, "f", 1, "cold")]
     frame = permuted(rows).drop("group")
-    rules = shoal.Rules((rule({"age": "41"}, "flu"),))
+    rules = Rules((rule({"age": "41"}, "flu"),))
     models = [shoal.MatchingDiversity(l=2, rules=rules)]
     for mask, options in [("range", {}), ("permute", {"quasi_as": "range"})]:
         release = shoal.protect(frame, SCHEMA, models, mask=mask, **options)
         with pytest.raises(SchemaError, match=r"exact quasi-identifiers|real ones"):
-            shoal.attack_background(release.data, SCHEMA, rules)
+            shoal.attacking.attack_background(release.data, SCHEMA, rules)
         with pytest.raises(SchemaError, match="absent"):
-            shoal.attack_background(release.data, SCHEMA)
+            shoal.attacking.attack_background(release.data, SCHEMA)
         kept = {"linked": release.published.linked, "excluded": release.published.excluded}
-        (found,) = shoal.attack_background(release.data, SCHEMA, **kept)
+        (found,) = shoal.attacking.attack_background(release.data, SCHEMA, **kept)
         assert found.vulnerable_by_matching == 0
     plain = shoal.protect(frame, SCHEMA, [shoal.KAnonymity(k=2)], mask="permute", quasi_as="range")
     with pytest.raises(SchemaError, match="Give rules"):
-        shoal.attack_background(plain.data, SCHEMA, linked=plain.published.linked)
+        shoal.attacking.attack_background(plain.data, SCHEMA, linked=plain.published.linked)
 
 
 def test_tables_that_do_not_fit_together_are_refused() -> None:
     quasi = pl.DataFrame({"age": [30, 31], "sex": ["m", "f"], "group": [1, 1]})
     wrong = pl.DataFrame({"group": [1], "disease": ["flu"], "count": [1]})
     with pytest.raises(SchemaError, match="does not count every person"):
-        shoal.attack_background(quasi, SCHEMA, shoal.Rules(), tables={"disease": wrong})
+        shoal.attacking.attack_background(quasi, SCHEMA, Rules(), tables={"disease": wrong})
     with pytest.raises(SchemaError, match="no sensitive attribute"):
-        shoal.attack_background(quasi, replace(SCHEMA, sensitive=[]), shoal.Rules())
+        shoal.attacking.attack_background(quasi, replace(SCHEMA, sensitive=[]), Rules())
 
 
 def test_what_cannot_be_asked_is_refused() -> None:
@@ -150,9 +153,9 @@ def test_what_cannot_be_asked_is_refused() -> None:
     codes = np.zeros(2, np.int32)
     seen = Observation(codes, 1, np.arange(2, dtype=np.int32), 2, {"disease": column})
     with pytest.raises(ParameterError, match="Nothing is known"):
-        attack_background(seen.counts(BACKGROUND), "disease", 2)
+        count_vulnerable(seen.counts(BACKGROUND), "disease", 2)
     known = Known({"disease": (codes, np.ones((1, 2), np.bool_))}, is_linked=False)
     counts = replace(seen, known=known).counts(BACKGROUND)
     with pytest.raises(ParameterError, match="at least 1"):
-        attack_background(counts, "disease", 0)
-    assert asdict(attack_background(counts, "disease", 2))["column"] == "disease"
+        count_vulnerable(counts, "disease", 0)
+    assert asdict(count_vulnerable(counts, "disease", 2))["column"] == "disease"

@@ -24,9 +24,9 @@ def test_nobody_on_adult_is_vulnerable_and_without_it_some_are(
     assert len(released.rules) == 24
     assert released.verdict.models[0].checked_from == "published table"
     tables = released.published.tables
-    (found,) = shoal.attack_background(released.data, schema, released.rules, l=least, tables=tables)
+    (found,) = shoal.attacking.attack_background(released.data, schema, released.rules, l=least, tables=tables)
     assert (found.vulnerable_by_matching, found.vulnerable_by_elimination, found.fewest) == (0, 0, least)
     diverse = shoal.protect(adult, schema, [shoal.LDiversity(l=least, kind="distinct")], method=method, mask="permute")
-    (exposed,) = shoal.attack_background(diverse.data, schema, released.rules, l=least, mask="permute")
+    (exposed,) = shoal.attacking.attack_background(diverse.data, schema, released.rules, l=least, mask="permute")
     assert exposed.vulnerable_without_rules == 0
     assert exposed.vulnerable_by_matching >= exposed.vulnerable_by_elimination > 0

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacking import distance
-from shoal.attacking.distance import assigned, linked_by_assignment, linked_by_distance
+from shoal.attacking.distance import assigned, linked_by_assignment
+from shoal.measuring.statistics import linked_by_distance
 from tests.naive import attacks as naive
 
 points = st.integers(2, 7).flatmap(
@@ -92,4 +93,4 @@ def test_numbers_that_are_not_changed_are_all_linked_and_hidden_ones_are_not() -
 def test_without_knowing_whose_a_record_is_nothing_can_be_judged() -> None:
     suite = shoal.attack(numbers(), numbers(), SCHEMA, attacks=["distance"], mask="perturb")
     assert not suite.results
-    assert "--keep-person-map" in suite.not_tried[0].why
+    assert "person map" in suite.not_tried[0].why

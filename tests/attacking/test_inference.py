@@ -65,7 +65,7 @@ def test_ranges_count_as_their_parts(drawn: list[tuple], k: int) -> None:
     table = table_of(ages, sexes, diseases)
     release = shoal.protect(table.frame, SCHEMA, [shoal.PersonKAnonymity(k=k)], seed=1)
     setting = Setting(schema=SCHEMA, frame=release.published.frame, original=table)
-    codes_of = {text: code for code, text in enumerate(setting.released.values["disease"].categories.to_list())}
+    codes_of = {text: code for code, text in enumerate(setting.view.values["disease"].categories.to_list())}
     lesson = Lesson.of_release(setting, Candidates.of(setting), "disease")
     all_ages, all_sexes = sorted(set(ages)), sorted(set(sexes))
     lessons = []
@@ -117,7 +117,7 @@ def test_anatomized_values_are_learned_by_their_shares() -> None:
     )  # fmt: skip
     lesson = Lesson.of_release(setting, Candidates.of(setting), "disease")
     assert lesson.values.sum() == pytest.approx(60)
-    assert np.asarray(lesson.values.sum(axis=1)).ravel() == pytest.approx(setting.released.rows_of_place)
+    assert np.asarray(lesson.values.sum(axis=1)).ravel() == pytest.approx(setting.view.rows_of_place)
 
 
 def test_attributes_with_too_many_values_are_said_not_to_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:

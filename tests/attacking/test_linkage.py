@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacking.labels import SetLabels, read_labels
 from shoal.attacking.suite import SuiteResult
 from shoal.errors import CannotSatisfyError, SchemaError
+from shoal.masking.shown_labels import SetLabels, read_labels
 from shoal.table.table import Table
 from tests.naive import attacks as naive
 from tests.pipeline import tables
@@ -30,7 +30,7 @@ def frame_of(rows: list[tuple]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def found(suite: SuiteResult, name: str) -> shoal.attacking.result.AttackResult:
+def found(suite: SuiteResult, name: str) -> shoal.attacking.contract.AttackResult:
     return next(result for result in suite.results if result.name == name)
 
 
@@ -271,7 +271,7 @@ def test_every_record_fits_what_is_published_of_it(mask: str, missing: float) ->
     for name, column in release.table.quasi.items():
         shown = release.published.frame[name].cast(pl.String)
         texts = shown.unique().to_list()
-        labels = read_labels(column, texts, mask=mask)
+        labels = read_labels(column, texts, form=release.mask.form)
         of_row = np.array([texts.index(text) for text in shown.to_list()])
         assert labels.fits(labels.values[order], of_row).all(), name
     assert "targets_that_fit_nowhere" not in found(release.attack(["linkage"]), "linkage, one record, record").details
@@ -304,7 +304,7 @@ def test_hierarchies_fit_by_their_nodes() -> None:
 def test_ranges_are_read_as_other_tools_write_them(label: str, inside: list) -> None:
     values = [19, 20, 29.5, 30, 93, None]
     table = Table.from_frame(pl.DataFrame({"age": values}, strict=False), shoal.Schema(quasi=["age"]))
-    labels = read_labels(table.quasi["age"], [label], mask="range")
+    labels = read_labels(table.quasi["age"], [label], form="generalized")
     fits = labels.fits(labels.values, np.zeros(len(values), np.int64))
     assert [value for value, is_in in zip(values, fits, strict=True) if is_in] == inside
 
@@ -317,7 +317,7 @@ def test_ranges_are_read_as_other_tools_write_them(label: str, inside: list) -> 
 def test_sets_are_read_also_where_names_hold_commas(label: str, inside: list) -> None:
     values = ["a", "b", "b, c", None]
     table = Table.from_frame(pl.DataFrame({"town": values}), shoal.Schema(quasi=[shoal.Nominal("town")]))
-    labels = read_labels(table.quasi["town"], [label], mask="range")
+    labels = read_labels(table.quasi["town"], [label], form="generalized")
     fits = labels.fits(labels.values, np.zeros(len(values), np.int64))
     got = [value for value, is_in in zip(values, fits, strict=True) if is_in]
     assert got == inside
@@ -326,7 +326,7 @@ def test_sets_are_read_also_where_names_hold_commas(label: str, inside: list) ->
 def test_everything_is_missing_too_only_where_a_value_is_missing() -> None:
     for values, n_codes in ((["a", "b"], 2), (["a", "b", None], 3)):
         table = Table.from_frame(pl.DataFrame({"town": values}), shoal.Schema(quasi=[shoal.Nominal("town")]))
-        labels = read_labels(table.quasi["town"], ["*"], mask="range")
+        labels = read_labels(table.quasi["town"], ["*"], form="generalized")
         assert isinstance(labels, SetLabels)
         assert labels.codes.tolist() == list(range(n_codes))
 

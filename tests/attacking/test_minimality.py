@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacking import minimality as attack_module
-from shoal.attacking.minimality import Minimality, attack_minimality
-from shoal.attacking.result import DoesNotApply
+from shoal.attacking.contract import DoesNotApply
+from shoal.attacking.minimality import Minimality, MinimalityAttack
 from shoal.attacking.setting import Setting
 from shoal.errors import CannotSatisfyError
 from shoal.grouping import BalanceTree, Mondrian
@@ -197,7 +197,7 @@ def setting_of(table: Table, models: list[object], method: object, **options: ob
 
 
 def test_the_attack_on_the_worked_example(five: Table) -> None:
-    (found,) = attack_minimality(setting_of(five, [shoal.HAffiliation(h="0.5")], Mondrian()))
+    (found,) = MinimalityAttack().try_on(setting_of(five, [shoal.HAffiliation(h="0.5")], Mondrian()))
     # of 30 the three others are equally likely (1/4 each, as flu is): one of four; of 40 flu, which two of three have
     assert found.success == pytest.approx((2 * 0.25 + 2) / 5)
     assert found.details["success_without_cuts"] == pytest.approx(2 / 5)
@@ -222,4 +222,4 @@ def test_where_it_does_not_apply_it_says_why(
     five: Table, models: list[object], method: object, options: dict[str, object], why: str
 ) -> None:
     with pytest.raises(DoesNotApply, match=why):
-        attack_minimality(setting_of(five, models, method, **options))
+        MinimalityAttack().try_on(setting_of(five, models, method, **options))

@@ -7,7 +7,7 @@ import pytest
 
 import shoal
 from shoal.attacking import minimality as attack_module
-from shoal.attacking.minimality import Minimality, attack_minimality
+from shoal.attacking.minimality import Minimality, MinimalityAttack
 from shoal.attacking.setting import Setting
 from shoal.grouping import Mondrian
 from shoal.table.table import Table
@@ -33,7 +33,7 @@ def test_on_adult_some_are_likelier_to_have_a_value_than_the_model_promises(monk
     setting = Setting(
         schema=table.schema, frame=release.published.frame, original=table, method=Mondrian(), models=MODELS
     )
-    (found,) = attack_minimality(setting)
+    (found,) = MinimalityAttack().try_on(setting)
     assert found.details["groups_looked_at"] == 60
     assert found.details["highest_probability_before"] <= 0.5
     assert found.details["persons_above_promise_before"] == 0

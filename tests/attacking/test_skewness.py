@@ -24,7 +24,7 @@ def frame_of(groups: list[list[tuple]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["person", "area", "value"], orient="row")
 
 
-def attack(frame: pl.DataFrame, name: str, **options: object) -> shoal.attacking.result.AttackResult:
+def attack(frame: pl.DataFrame, name: str, **options: object) -> shoal.attacking.contract.AttackResult:
     (result,) = shoal.attack(frame, schema=SCHEMA, attacks=[name], **options).results  # type: ignore[arg-type]
     return result
 
@@ -79,7 +79,7 @@ def test_diseases_with_one_parent_are_alike() -> None:
     frame = frame_of(drawn)
     assert attack(frame, "similarity", similar={"value": stomach}).success == pytest.approx(5 / 6)
     untold = shoal.attack(frame, schema=SCHEMA, attacks=["similarity"])
-    assert "--similar" in untold.not_tried[0].why
+    assert untold.not_tried[0].give == "similar"
 
 
 def test_missing_values_are_close_to_nothing() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 import pytest
@@ -97,3 +100,21 @@ def test_values_shown_apart_are_no_trajectory() -> None:
     frame = many(20, 1)
     release = shoal.protect(frame, SCHEMA, [shoal.PersonKAnonymity(k=2)], mask="permute", seed=1)
     assert "belong to one person" in release.attack(["trajectory"]).not_tried[0].why
+
+
+@settings(max_examples=30)
+@given(st.randoms(use_true_random=False), st.integers(0, 2**32))
+def test_neither_the_order_of_records_nor_ids_move_a_draw(chance: random.Random, seed: int) -> None:
+    """Few persons are drawn, and few of their values; the figures hang on what is held alone."""
+    world = random.Random(seed)
+    rows = [(who, 30 + who // 5, f"f{world.randrange(9)}") for who in range(25) for _ in range(world.randint(1, 5))]
+    shuffled = chance.sample(rows, len(rows))
+    renamed = chance.sample(range(25), 25)
+
+    def tried(rows: list[tuple[int, int, str]], name_of: Sequence[int]) -> list[tuple[str, float, int]]:
+        named = [(f"p{name_of[who]:02}", age, film) for who, age, film in rows]
+        frame = pl.DataFrame(named, schema=["person", "age", "film"], orient="row")
+        found = shoal.attack(frame, schema=SCHEMA, attacks=["trajectory"], targets=4, known_values=[1, 2])
+        return [(result.name, result.success, result.targets) for result in found.results]
+
+    assert tried(rows, range(25)) == tried(shuffled, renamed)

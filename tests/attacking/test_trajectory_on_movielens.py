@@ -12,7 +12,7 @@ import shoal
 
 PROJECT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SHOAL_DATA", PROJECT.parent / "shared" / "data"))
-pytestmark = [pytest.mark.data, pytest.mark.slow]
+pytestmark = [pytest.mark.data, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.attacking.result import DoesNotApply
+from shoal.attacking.contract import DoesNotApply
 from shoal.attacking.setting import Setting
-from shoal.attacking.two_releases import attack_two_releases
+from shoal.attacking.two_releases import TwoReleasesAttack
 from shoal.table.table import Table
 from tests.naive import two_releases as naive
 
@@ -44,7 +44,7 @@ def test_the_worked_example() -> None:
             "disease": ["flu", "cold", "gout", "ulcer"],
         }
     )
-    person, value = attack_two_releases(together(frame, 2))
+    person, value = TwoReleasesAttack().try_on(together(frame, 2))
     assert (person.success, person.blind, person.targets) == (1.0, 0.25, 4)
     assert person.details["success_with_the_first_alone"] == person.details["success_with_the_second_alone"] == 0.5
     assert (person.details["certain"], person.details["fewest_candidates"]) == (4, 1)
@@ -74,7 +74,7 @@ def test_chances_equal_their_definition(data: st.DataObject) -> None:
             rows.append((f"p{number:02}", age, place, data.draw(st.sampled_from("abc"))))
     frame = pl.DataFrame(rows, schema=["name", "age", "zip", "disease"], orient="row")
     both = together(frame, 2)
-    person = attack_two_releases(both)[0]
+    person = TwoReleasesAttack().try_on(both)[0]
     assert both.other is not None
     values = {
         column: {name: part[column].to_list() for (name,), part in frame.group_by("name")} for column in ("age", "zip")
@@ -100,7 +100,7 @@ def test_who_is_not_in_both_releases_is_no_failure() -> None:
     part = setting_of(frame.filter(pl.col("zip") < 22), "zip", 3)
     other = Setting(schema=part.schema, frame=part.frame, original=Table.from_frame(frame, part.schema))
     both = Setting(schema=first.schema, frame=first.frame, original=first.original, other=other)
-    person, value = attack_two_releases(both)
+    person, value = TwoReleasesAttack().try_on(both)
     values = {
         column: {name: [number] for name, number in frame.select("name", column).iter_rows()}
         for column in ("age", "zip")
@@ -114,7 +114,9 @@ def test_who_is_not_in_both_releases_is_no_failure() -> None:
     nobody = part.frame.with_columns(zip=pl.lit("900-901"))
     nowhere = Setting(schema=part.schema, frame=nobody, original=other.original)
     with pytest.raises(DoesNotApply, match="both releases"):
-        attack_two_releases(Setting(schema=first.schema, frame=first.frame, original=first.original, other=nowhere))
+        TwoReleasesAttack().try_on(
+            Setting(schema=first.schema, frame=first.frame, original=first.original, other=nowhere)
+        )
 
 
 def test_the_same_release_twice_tells_no_more_than_once() -> None:
@@ -122,12 +124,14 @@ def test_the_same_release_twice_tells_no_more_than_once() -> None:
         {"name": [f"p{n}" for n in range(12)], "age": list(range(12)), "zip": [0] * 12, "disease": list("abcabcabcabc")}
     )
     one = setting_of(frame, "age", 3)
-    person, value = attack_two_releases(Setting(schema=one.schema, frame=one.frame, original=one.original, other=one))
+    person, value = TwoReleasesAttack().try_on(
+        Setting(schema=one.schema, frame=one.frame, original=one.original, other=one)
+    )
     assert person.success == pytest.approx(person.details["success_with_the_first_alone"])
     assert value.success == pytest.approx(value.details["success_with_the_first_alone"])
 
 
 def test_without_another_release_it_says_so() -> None:
     frame = pl.DataFrame({"name": ["a", "b"], "age": [1, 2], "zip": [1, 2], "disease": ["x", "y"]})
-    with pytest.raises(DoesNotApply, match="--with"):
-        attack_two_releases(setting_of(frame, "age", 2))
+    with pytest.raises(DoesNotApply, match="another release"):
+        TwoReleasesAttack().try_on(setting_of(frame, "age", 2))

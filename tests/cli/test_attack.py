@@ -54,7 +54,7 @@ def test_the_gate_does_not_trust_a_search_that_was_given_up(
     def given_up(joint: JointCounts, e: int) -> EliminationResult:
         return replace(attack_elimination(joint, e), is_exact=False)
 
-    monkeypatch.setattr("shoal.pipeline.attack_elimination", given_up)
+    monkeypatch.setattr("shoal.attacking.elimination.attack_elimination", given_up)
     answer = shoal(*asked)
     assert answer.code == 3
     assert "not searched to its end" in answer.err
@@ -68,8 +68,8 @@ def test_an_attack_on_values_shown_apart_takes_what_the_steward_keeps(shoal: Sho
     assert found[0]["exposed_persons"] == 0
     table = pl.read_csv("apart/release.csv")
     schema = library.Schema(quasi=["age"], sensitive=["disease", "treatment"])
-    with pytest.raises(library.SchemaError, match="steward"):
-        library.attack_by_exclusion(table, schema)
+    with pytest.raises(library.errors.SchemaError, match="steward"):
+        library.attacking.attack_by_exclusion(table, schema)
 
 
 def test_queries_are_answered_and_reported(shoal: Shoal) -> None:

@@ -26,7 +26,7 @@ def test_with_the_original_all_attacks_are_tried_or_say_why(shoal: Shoal, out: s
     names = {result["attack"] for result in answer["attacks"]}
     assert names == {"linkage", "skewness", "trajectory", "inference"}
     assert {each["attack"] for each in answer["not_tried"]} == {
-        "distance", "similarity", "anchored-dates", "two-releases", "minimality",
+        "distance", "similarity", "kept-columns", "anchored-dates", "two-releases", "minimality",
     }  # fmt: skip
     first = answer["attacks"][0]
     assert first["name"] == "linkage, one record, record"
@@ -101,7 +101,10 @@ def test_protect_attacks_what_it_makes_where_asked(shoal: Shoal) -> None:
     assert made.code == 0, made.err
     assert made.json["attacks"][0]["is_exact"]
     assert "Attacks that know the original" in Path("attacked/steward/report.html").read_text()
-    plain = shoal("protect", "clinics.csv", *COLUMNS, *RISK, "-o", "plain", "--json")
+    usual = shoal("protect", "clinics.csv", *COLUMNS, *RISK, "-o", "usual", "--json").json
+    assert {"linkage", "trajectory"} <= {each["attack"] for each in usual["attacks"]}
+    assert "inference" in {each["attack"] for each in usual["not_tried"]}
+    plain = shoal("protect", "clinics.csv", *COLUMNS, *RISK, "-o", "plain", "--attack", "0", "--json")
     assert "attacks" not in plain.json
     assert "suite" not in json.loads(Path("plain/steward/report.json").read_text())["report"]
 

@@ -39,7 +39,8 @@ def refused(run: Answer, *told: str, code: int = 2) -> None:
         (b"name,age,age\nQuixote,1,2\n", [], ["'age'", "more than once"]),
         ((HEADER + RECORD + "Quixote,41\n").encode(), [], ["line 3"]),
         ((HEADER + RECORD + "Quixote,41,Male,20375,Asthma,more\n").encode(), [], ["line 3"]),
-        ((HEADER + RECORD).replace("Asthma", "Astme é").encode("latin-1"), [], ["utf-8", "--encoding"]),
+        ((HEADER + RECORD).replace("Asthma", "Astme é").encode("latin-1"), ["--encoding", "utf-8"],
+         ["utf-8", "--encoding"]),
         ((HEADER + RECORD + RECORD.replace("Quixote", "")).encode(), [], ["'name'", "1 of 2", "line 3"]),
         ((HEADER + RECORD + RECORD.replace("41", "Quixote")).encode(), ["--quasi", "age:number,gender,zip"],
          ["'age'", "1 of 2", "line 3"]),
@@ -47,8 +48,8 @@ def refused(run: Answer, *told: str, code: int = 2) -> None:
          ["'age'", "age:number", "line 3"]),
         ((HEADER + RECORD + RECORD.replace("41", "inf")).encode(), ["--quasi", "age:number,gender,zip"],
          ["'age'", "infinite", "line 3"]),
-        ((HEADER + RECORD + RECORD.replace("41", "NaN")).encode(), ["--quasi", "age:number,gender,zip"],
-         ["'age'", "not a number", "line 3"]),
+        ((HEADER + RECORD + RECORD.replace("41", "NaN")).encode(),
+         ["--quasi", "age:number,gender,zip", "--missing-text", "none"], ["'age'", "not a number", "line 3"]),
         ((HEADER + RECORD).encode(), ["--quasi", "agee,gender,zip"], ["'agee'", "Did you mean 'age'?"]),
         ((HEADER + RECORD).encode(), ["--sensitive", "disease,age"], ["'age'", "quasi", "sensitive"]),
         ((HEADER + RECORD).encode(), ["--quasi", "age,gender"], ["zip", "no role"]),
@@ -110,7 +111,7 @@ def test_one_person_is_refused_by_protect_and_answered_by_assess_and_verify(shoa
         (["--k", "2", "--engine", "magic"], "no engine 'magic'"),
         (["--k", "2", "--master", "local[2]"], "--engine spark"),
         (["--k", "2", "--hierarchy", "zip"], "--hierarchy zip=zip.csv"),
-        (["--k", "2", "--hierarchy", "disease=h.csv"], "'disease'"),
+        (["--k", "2", "--hierarchy", "name=h.csv"], "'name'"),
         (["--k", "2", "--hierarchy", "zip=h.csv"], "h.csv"),
         (["--k", "2", "--rename", "other.csv:a=b"], "--rename"),
         (["--k", "2", "--join", "persons.csv"], "--on"),
@@ -167,12 +168,10 @@ def test_a_full_disk_leaves_nothing(shoal: Shoal, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_unexpected_error_tells_no_values_but_how_to_see_them(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal import pipeline
-
     def broken(*args: object, **kwargs: object) -> None:
         raise RuntimeError("the value Quixote broke it")
 
-    monkeypatch.setattr(pipeline, "protect", broken)
+    monkeypatch.setattr("shoal.engines.memory.run.MemoryEngine.protect", broken)
     arguments = ["protect", "clinics.csv", *COLUMNS, *MODELS, "-o", "out", "--json"]
     run = shoal(*arguments)
     refused(run, "RuntimeError", "--debug", code=1)

@@ -62,4 +62,4 @@ def test_without_a_number_of_values_it_is_refused(people: Shoal) -> None:
 def test_an_unknown_order_is_refused(people: Shoal) -> None:
     run = people("protect", "people.csv", *ROLES, "--l", "3", "--method", "buckets", "--order", "odd", "-o", "out")
     assert run.code == 2
-    assert "order must be one of similar, balanced, rarest" in run.err
+    assert "order must be 'similar', 'balanced' or 'rarest'" in run.err

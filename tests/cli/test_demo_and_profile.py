@@ -91,7 +91,9 @@ def test_profile_leaves_a_policy_alone_unless_asked(shoal: Shoal) -> None:
 def test_profile_keeps_how_the_file_is_written(shoal: Shoal) -> None:
     frame = pl.read_csv("clinics.csv", infer_schema=False).with_columns(pl.lit("é").alias("ward"))
     Path("dressed.csv").write_bytes(frame.write_csv(separator=";").encode("latin-1"))
-    assert shoal("profile", "dressed.csv").code == 2
+    assert shoal("profile", "dressed.csv", "-o", "found.toml").code == 0
+    found = Policy.load("found.toml").source
+    assert (found.encoding, found.delimiter, found.decimal) == ("cp1252", ";", ".")
     run = shoal("profile", "dressed.csv", "--encoding", "latin-1", "--missing-text", "NA", "-o", "p.toml")
     assert run.code == 0, run.err
     policy = Policy.load("p.toml")

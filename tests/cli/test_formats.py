@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.demo.clinics import clinics
-from shoal.reading import read_files
+from shoal.reading import read
 from tests.cli.conftest import COLUMNS, MODELS, Shoal
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -35,7 +35,7 @@ def test_a_release_has_the_format_and_the_labels_of_its_input(shoal: Shoal, sav:
     told = shoal("protect", "clinics.sav", *COLUMNS, *MODELS, "--column-labels", "-o", "out")
     assert told.code == 0
     assert "'zip' is \"Where they live\"" in told.err
-    reading = read_files("out/release.sav")
+    reading = read("out/release.sav")
     assert reading.labels.codes == {"disease": {code: value for value, code in sav.items()}}
     assert reading.labels.columns == {"zip": "Where they live"}
     assert shoal("verify", "out", "--json").json["verdict"]["holds"]
@@ -61,7 +61,7 @@ def test_labels_of_columns_are_shown_to_the_steward_and_stay_unless_asked_for(
 def test_labels_as_values_in_another_format(shoal: Shoal, sav: dict[str, int]) -> None:
     answer = shoal("protect", "clinics.sav", *COLUMNS, *MODELS, "--labels", "values", "--format", "xlsx", "-o", "out")
     assert answer.code == 0, answer.err
-    assert set(read_files("out/release.xlsx").frame["disease"]) == set(sav)
+    assert set(read("out/release.xlsx").frame["disease"]) == set(sav)
     assert 'labels = "values"' in Path("out/steward/policy.toml").read_text()
     assert shoal("verify", "out", "--json").json["verdict"]["holds"]
 

@@ -53,10 +53,14 @@ def test_protect_says_what_is_met_what_is_visible_and_which_files_leave(joint: S
     said = " ".join(protected(joint).out.split())
     assert "joint-diversity 3" in said
     assert "identities are visible" in said
-    assert "codebook.json, release-disease.csv, release-treatment.csv, release.csv" in said
+    assert (
+        "codebook.html, codebook.json, datapackage.json, release-disease.csv, release-treatment.csv, release.csv"
+        in said
+    )
     assert "linked.parquet" in said.split("Stays with you")[1]
     assert sorted(path.name for path in Path("out").iterdir()) == [
-        "codebook.json", "release-disease.csv", "release-treatment.csv", "release.csv", "steward", "summary.html",
+        "codebook.html", "codebook.json", "datapackage.json",
+        "release-disease.csv", "release-treatment.csv", "release.csv", "steward", "summary.html",
     ]  # fmt: skip
     assert Path("out/release.csv").read_text().splitlines()[0] == "age,sex,group"
     assert Path("out/release-disease.csv").read_text().splitlines()[0] == "group,disease,count"
@@ -98,7 +102,7 @@ def test_several_records_a_person_are_null_where_nothing_is_shown(joint: Shoal) 
     assert joint("verify", "out").code == 0
     refused = joint("protect", "visits.csv", *ROLES, *JOINT, "--mask", "permute", "-o", "other")
     assert refused.code == 2
-    assert "one record a person" in refused.err
+    assert "one record per person" in refused.err
     assert not Path("other").exists()
 
 
@@ -224,8 +228,14 @@ def test_a_table_that_cannot_give_it_is_refused_and_assessed(joint: Shoal, chang
 
 
 def test_help_names_the_flags(joint: Shoal) -> None:
-    said = " ".join(joint("protect", "--help").out.split())
-    for flag in ("--joint-l L", "--joint-caps C=N,...", "--exponential-l L", "--quasi-as HOW", "--spread KIND"):
+    said = " ".join(joint("protect", "--help-all").out.split())
+    for flag in (
+        "--joint-l L",
+        "--joint-caps C=N,...",
+        "--exponential-l L",
+        "--quasi-as exact|range",
+        "--spread range|z-score",
+    ):
         assert flag in said
-    assert "anatomize or permute" in said
+    assert "anatomize, permute" in said
     assert "--joint-l 3 --joint-caps treatment=2" in said

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal as library
+from shoal.attacking.mining.knowledge import Knowledge
 from shoal.policy import Policy
 from tests.cli.conftest import Shoal
 
@@ -87,7 +88,7 @@ def test_a_csv_file_holds_every_rule(shoal: Shoal, flag: str) -> None:
 
 def test_flags_win_over_the_policy_and_margins_are_told(shoal: Shoal) -> None:
     policy = Policy.of(library.Schema(quasi=["sex", "age"], sensitive=["disease"]), [],
-                       knowledge=library.Knowledge(max_len=0))  # fmt: skip
+                       knowledge=Knowledge(max_len=0))  # fmt: skip
     Path("policy.toml").write_text(policy.to_toml(), encoding="utf-8")
     assert shoal("mine", "patients.csv", "--policy", "policy.toml", "--json").json["rules"] == []
     asked = ["--policy", "policy.toml", "--max-len", "2", "--min-expectation", "0.5", "--json"]

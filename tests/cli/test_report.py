@@ -64,7 +64,9 @@ def test_a_report_can_go_elsewhere(shoal: Shoal) -> None:
 
 def test_no_report_where_none_is_wanted(shoal: Shoal) -> None:
     protect(shoal, "--no-report")
-    assert {path.name for path in Path("out").iterdir()} == {"release.csv", "codebook.json", "steward"}
+    assert {path.name for path in Path("out").iterdir()} == {
+        "release.csv", "codebook.json", "codebook.html", "datapackage.json", "steward",
+    }  # fmt: skip
     assert not Path("out/steward/report.html").exists()
 
 
@@ -162,3 +164,23 @@ def test_what_stays_is_private_also_after_it_is_written_anew(shoal: Shoal, engin
         told = shoal("apply", "out", "later.csv", "-o", "out", "--overwrite")
         assert told.code == 0, told.err
         assert modes_in(Path("out/steward")) == {0o700, 0o600}
+
+
+def test_protect_says_what_can_still_be_done_with_it(shoal: Shoal) -> None:
+    made_up_patients(60, seed=1).write_csv("visits.csv")
+    asked = ("protect", "visits.csv", "--person", "patient", "--quasi", "age,gender", "--sensitive", "disease",
+             "--drop", "visit_date,education,zip,treatment", "--person-k", "3", "--seed", "1",
+             "--attack", "0")  # fmt: skip
+    answer = shoal(*asked, "-o", "out", "--useful-for", "gender", "--json").json
+    assert answer["usefulness"]["target"] == "gender"
+    Draft202012Validator(SCHEMA).validate(json.loads(Path("out/steward/report.json").read_text(encoding="utf-8")))
+    assert "What you can still do with it" in Path("out/steward/report.html").read_text(encoding="utf-8")
+    assert 'target = "gender"' in Path("out/steward/policy.toml").read_text(encoding="utf-8")
+    shown = shoal(*asked, "-o", "again", "--policy", "out/steward/policy.toml", "--useful-for", "age")
+    assert "age\N{RIGHT SINGLE QUOTATION MARK} of persons kept apart" in " ".join(shown.out.split())
+    wrong = shoal(*asked, "-o", "wrong", "--useful-for", "zip")
+    assert wrong.code == 2
+    assert "Usefulness is asked for 'zip'" in wrong.err
+    streamed = shoal("protect", "visits.csv", "--policy", "out/steward/policy.toml", "-o", "more", "--engine", "stream")
+    assert streamed.code == 2
+    assert "with usefulness= needs the whole table" in streamed.err

@@ -130,7 +130,7 @@ def test_what_repair_and_coding_do_is_told_and_kept(spanning: Shoal) -> None:
         (lambda frame: frame, ["--person-k", "3", "--alpha", "2"], 2, "--alpha"),
         (lambda frame: frame, ["--person-k", "3", "--start", "100000"], 2, "start names record 100,000"),
         (lambda frame: frame, ["--person-k", "3", "--nominal", "dummy"], 2, "nominal must be"),
-        (lambda frame: frame, ["--person-k", "3", "--gamma", "0.2"], 2, "has an option 'gamma'"),
+        (lambda frame: frame, ["--person-k", "3", "--gamma", "0.2"], 2, "has no option 'gamma'"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_with_a_message(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from shoal.demo.patients import made_up_patients
 from shoal.policy import Policy
 from tests.cli.conftest import COLUMNS, Shoal
 
@@ -86,3 +87,15 @@ def test_compare_by_flags_alone(shoal: Shoal) -> None:
     assert shoal("compare", "clinics.csv", *COLUMNS, "--record-risk", "0.01").code == 3
     rows = shoal("compare", "clinics.csv", *COLUMNS, "--record-risk", "0.5", "--json").json["rows"]
     assert all(row["max_gidr"] <= 0.5 for row in rows)
+
+
+@pytest.mark.parametrize("bound", [(), ("--at", "max_gidr=0.5", "--models", "person-k")])
+def test_compare_says_what_is_still_predicted(shoal: Shoal, bound: tuple[str, ...]) -> None:
+    made_up_patients(60, seed=1).write_csv("visits.csv")
+    asked = ("compare", "visits.csv", "--person", "patient", "--quasi", "age,education", "--sensitive", "disease",
+             "--drop", "visit_date,gender,zip,treatment", "--person-k", "3", "--methods", "balance-tree",
+             "--useful-for", "age", *bound)  # fmt: skip
+    (row,) = shoal(*asked, "--json").json["rows"]
+    assert row["usefulness"]["target"] == "age"
+    assert set(row["usefulness"]["release"]) == {"r2", "mean_absolute_error"}
+    assert "r2 of" in shoal(*asked).out  # a narrow column puts the name on the next line

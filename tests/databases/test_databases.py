@@ -23,7 +23,7 @@ from shoal.demo.clinics import clinics
 from shoal.errors import InputError, OutputError, ParameterError, PolicyError, without_credentials
 from shoal.policy import Policy
 from shoal.publishing.sql import write_database
-from shoal.reading import read_files
+from shoal.reading import read
 from shoal.reading.sql import is_address, parse_address, read_database
 from tests.databases.servers import DATABASE, PASSWORD, USER, Server
 
@@ -113,7 +113,7 @@ def test_types_that_only_postgresql_has(postgresql: Server) -> None:
     postgresql.run("CREATE TABLE bad (a int[], b bytea, c int); INSERT INTO bad VALUES ('{1}', '\\x00', 7)")
     with pytest.raises(InputError, match=r"more than one plain value per record: 'a'.*'b'"):
         read_database(postgresql.url, table="bad")
-    emptied = read_files(postgresql.url, table="bad", dropped=["a", "b"]).frame
+    emptied = read(postgresql.url, table="bad", dropped=["a", "b"]).frame
     assert emptied.to_dict(as_series=False) == {"a": [None], "b": [None], "c": [7]}
 
 
@@ -135,7 +135,7 @@ def test_types_of_duckdb_that_a_frame_has_not(tmp_path: Path) -> None:
         connection.execute(
             "CREATE TABLE t AS SELECT INTERVAL '1 month 2 days' AS i, '10:00:00+02'::TIMETZ AS z, [1] AS l"
         )
-    reading = read_files(f"duckdb:///{tmp_path}/a.db", table="t", dropped=["l"])
+    reading = read(f"duckdb:///{tmp_path}/a.db", table="t", dropped=["l"])
     assert reading.frame.rows() == [("1 month 2 days", "10:00:00+02", None)]
 
 
@@ -196,8 +196,8 @@ def test_values_of_several_types_in_sqlite_are_refused(tmp_path: Path) -> None:
 
 def test_tables_are_named_in_the_address_too_and_queries_only_read(database: str) -> None:
     write_database({"values": PLAIN}, database, overwrite=False)
-    assert read_files(f"{database}?table=values").frame.height == 4
-    reading = read_files(database, query='SELECT "whole" FROM "values" WHERE "whole" > 0')
+    assert read(f"{database}?table=values").frame.height == 4
+    reading = read(database, query='SELECT "whole" FROM "values" WHERE "whole" > 0')
     assert reading.frame.to_dict(as_series=False) == {"whole": [2**63 - 1]}
     assert reading.source.name.startswith("a query to the ")
     with pytest.raises(InputError) as caught:
@@ -327,7 +327,7 @@ def test_what_is_not_said_or_said_twice_is_refused(database: str) -> None:
 )
 def test_addresses_that_are_none_are_refused_without_showing_them(address: str) -> None:
     with pytest.raises(InputError) as caught:
-        read_files(address, table="t")
+        read(address, table="t")
     assert "CanaryPw" not in str(caught.value)
     code, out, err = run("assess", address, "--table", "t", *COLUMNS)
     assert code == 2
@@ -344,7 +344,7 @@ def test_a_database_file_that_is_absent_is_not_made(tmp_path: Path) -> None:
 def test_tables_and_queries_go_with_addresses_only(tmp_path: Path) -> None:
     clinics().write_csv(tmp_path / "clinics.csv")
     with pytest.raises(ParameterError, match="address"):
-        read_files(tmp_path / "clinics.csv", table="t")
+        read(tmp_path / "clinics.csv", table="t")
     assert not is_address("C:\\clinics.csv")
     assert parse_address("postgres://host/db?sslmode=require&table=a.b").table == "a.b"
 
@@ -364,7 +364,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_table_is_replaced_only_if_asked_and_if_shoal_wrote_it(database: str) -> None:
     write_database({"values": PLAIN.head(1)}, database, overwrite=False)
-    with pytest.raises(OutputError, match="--overwrite"):
+    with pytest.raises(OutputError, match="overwrite=True"):
         write_database({"values": PLAIN}, database, overwrite=False)
     assert read_database(database, table="values").frame.height == 1
     write_database({"values": PLAIN}, database, overwrite=True)
@@ -453,7 +453,7 @@ def test_from_a_database_into_a_database(database: str, tmp_path: Path, monkeypa
     code, out, err = run(*protect)
     assert code == 0, err
     published = read_database(database, table="released").frame
-    written = read_files("out/release.parquet").frame
+    written = read("out/release.parquet").frame
     texts = [frame.with_columns(pl.all().cast(pl.String)).rows() for frame in (published, written)]
     assert sorted(map(str, texts[0])) == sorted(map(str, texts[1]))
     policy = Policy.load("out/steward/policy.toml")

@@ -96,8 +96,11 @@ def run_snippet(snippet: Snippet, page: Path, names: dict[str, object]) -> None:
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
-    if any("pyspark" in snippet.code for snippet in snippets_of(page)) and shutil.which("java") is None:
-        pytest.skip("Java is not installed (Debian: apt install openjdk-17-jre-headless)")
+    if any("pyspark" in snippet.code for snippet in snippets_of(page)):
+        if shutil.which("java") is None:
+            pytest.skip("Java is not installed (Debian: apt install openjdk-17-jre-headless)")
+        # 500 persons do not want the 200 partitions that Spark makes by itself
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.shuffle.partitions=2 pyspark-shell")
     for snippet in snippets_of(page):
         run_snippet(snippet, page, names)
 
@@ -185,6 +188,14 @@ FETCHES = re.compile(
     r"""|@import\s+["'](?:https?:)?//""",
     flags=re.IGNORECASE,
 )
+
+
+def test_what_only_developers_read_stands_by_itself(site: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    after = text[text.index("For developers") :]
+    assert all(f'href="{page}/' in after for page in ("mutation", "weather", "supply", "decisions"))
+    before = text[: text.index("For developers")].split("<body", 1)[1]
+    assert not any(f'href="{page}/' in before for page in ("mutation", "weather", "supply", "decisions"))
 
 
 def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:

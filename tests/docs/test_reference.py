@@ -24,7 +24,7 @@ from shoal.masking import MASKS
 from shoal.measuring.utility import Utility
 from shoal.models import MODELS
 from shoal.policy.load import _File
-from tools.reference import FOLDER, PAGES
+from tools.reference import FOLDER, PAGES, filled, pages_with_places, parameters_of
 
 DOCS = FOLDER.parent
 
@@ -49,11 +49,17 @@ def test_a_page_that_is_made_from_the_code_is_up_to_date(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == made, f"docs/reference/{name} is stale: run `make reference`"
 
 
+@pytest.mark.parametrize("page", pages_with_places(), ids=lambda page: f"{page.parent.name}/{page.stem}")
+def test_what_a_page_takes_from_the_code_is_up_to_date(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == filled(page), f"{page.relative_to(DOCS)} is stale: run `make reference`"
+
+
 def test_the_pages_made_from_the_code_have_every_name() -> None:
     python = (FOLDER / "python.md").read_text(encoding="utf-8")
     assert [name for name in shoal.__all__ if f"`{name}`" not in python and f"### {name}\n" not in python] == []
     parameters = (FOLDER / "parameters.md").read_text(encoding="utf-8")
-    assert [name for name in (*MODELS, *METHODS, *MASKS) if f"### {name}\n" not in parameters] == []
+    with_parameters = [name for parts in (MODELS, METHODS, MASKS) for name in parts if parameters_of(parts[name])]
+    assert [name for name in with_parameters if f"[{name}](" not in parameters] == []
     assert re.findall(r"0x[0-9a-f]{6,}|<function|<class|<factory>", python + parameters) == []  # else it never settles
 
 
@@ -89,19 +95,31 @@ def flags_of_every_command() -> dict[str, set[str]]:
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None
-        options = [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
+        params = command.get_params(click.Context(command, info_name=name, help_option_names=["-h", "--help"]))
+        options = [option for option in params if isinstance(option, click.Option) and not option.hidden]
         found[name] = {flag for option in options for flag in [*option.opts, *option.secondary_opts]}
     return found
 
 
-def test_the_page_of_the_command_line_has_every_command_and_flag_and_no_other() -> None:
-    flags = flags_of_every_command()
-    text = (DOCS / "command-line.md").read_text(encoding="utf-8")
-    assert [name for name in flags if f"## shoal {name}\n" not in text] == []
-    known = set().union(*flags.values()) | {"-h", "--help", "--version"}
-    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
-    assert {flag for flag in known if flag.startswith("--")} - told == set()
-    assert told - known == set()
+@pytest.mark.parametrize(("name", "flags"), list(flags_of_every_command().items()), ids=list(flags_of_every_command()))
+def test_every_command_has_a_page_with_its_flags_and_no_other(name: str, flags: set[str]) -> None:
+    text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# shoal {name}\n")
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text[text.index("## Flags") :]))
+    off = {flag for flag in flags if flag.startswith("--no-")}  # told beside their opposites, where flags are shared
+    assert {flag for flag in flags if flag.startswith("--")} - told - off == set()
+    assert told - {"--help"} <= known_flags()
+
+
+def test_the_pages_of_commands_are_those_of_commands_and_what_they_share() -> None:
+    pages = {page.stem for page in (DOCS / "commands").glob("*.md")}
+    assert pages == {*flags_of_every_command(), "index", "shared-flags"}
+    shared = (DOCS / "commands" / "shared-flags.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", shared)) - known_flags() <= {"--help"}
+
+
+def known_flags() -> set[str]:
+    return set().union(*flags_of_every_command().values())
 
 
 # --- keys ----------------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def is_played(page: Path) -> bool:
 
 
 def commands_of(text: str) -> list[str]:
-    """The commands of a block, one a line once lines that go on are joined; notes behind a hash are left out."""
+    """The commands of a block, one per line once lines that go on are joined; notes behind a hash are left out."""
     joined = re.sub(r"\\\n\s*", "", text)
     return [command for line in joined.splitlines() if (command := re.sub(r"\s+# .*$", "", line).strip())]
 

@@ -13,7 +13,7 @@ import shoal
 from shoal.demo.benchmark_table import benchmark_table
 from tests.engines.clusters import Cluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 PERSONS = 100_000
 PROJECT = Path(__file__).resolve().parents[2]

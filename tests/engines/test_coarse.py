@@ -12,12 +12,12 @@ import pytest
 import shoal
 from shoal.demo.benchmark_table import benchmark_table
 from shoal.engines.spark.code import Cells, CoarseTree, Grower
-from shoal.engines.spark.group import RECORDS, PersonPoints, bins_of, coded, values_of
+from shoal.engines.spark.group import RECORDS, SparkPoints, bins_of, coded, values_of
 from shoal.engines.spark.mask import Work, keyed_bytes, protect_cell
 from shoal.engines.spark.read import Facts, QuasiFacts, SensitiveFacts
-from shoal.masking import Ranges
+from shoal.masking import Range
+from shoal.masking.chosen import choose
 from shoal.measuring.utility import utility_of_parts
-from shoal.pipeline import choose
 from shoal.table.columns import Whole
 from shoal.table.schema import Nominal, Number
 from shoal.table.table import Table
@@ -52,7 +52,7 @@ def persons_of(frame: pl.DataFrame, facts: Facts) -> pl.DataFrame:
 class LocalSource:
     """Counts persons in this process, in two parts that are added up, as Spark does."""
 
-    def __init__(self, persons: pl.DataFrame, points: PersonPoints) -> None:
+    def __init__(self, persons: pl.DataFrame, points: SparkPoints) -> None:
         self.parts = [persons[: len(persons) // 3], persons[len(persons) // 3 :]]
         self.points = points
 
@@ -71,7 +71,7 @@ def grown(
 ) -> tuple[Cells, pl.DataFrame, Facts, np.ndarray[Any, Any]]:
     facts = facts_of(frame)
     persons = persons_of(frame, facts)
-    points = PersonPoints.of(facts)
+    points = SparkPoints.of(facts)
     sensitive = facts.sensitive["diagnosis"]
     grower = Grower(
         LocalSource(persons, points), models, is_nominal=points.is_nominal, top=points.top, by_width=by_width,
@@ -119,7 +119,7 @@ def test_cells_together_lose_hardly_more_than_the_whole_table() -> None:
     models = [shoal.RecordRisk(rho="0.2"), shoal.HAffiliation(h="0.5")]
     cells, persons, facts, cell = grown(frame, models, cell_persons=2_500)
     assert len(cells.persons_of_cell) >= 3
-    method, mask = choose("balance-tree", Ranges(), {})
+    method, mask = choose("balance-tree", Range(), {})
     work = Work(facts, tuple(models), method, mask, b"k" * 32, is_one_cell=False)
     placed = frame.join(persons.select("person", pl.Series("cell", cell)), on="person")
     parts = [protect_cell(own.drop("cell"), int(own["cell"][0]), work) for own in placed.partition_by("cell")]
@@ -134,7 +134,7 @@ def test_cells_together_lose_hardly_more_than_the_whole_table() -> None:
 def test_a_cell_comes_out_the_same_in_whatever_order_its_records_arrive() -> None:
     frame = benchmark_table(60, seed=5)
     work = Work(
-        facts_of(frame), (shoal.PersonKAnonymity(k=5),), choose("mondrian", "range", {})[0], Ranges(), b"k" * 32, True
+        facts_of(frame), (shoal.PersonKAnonymity(k=5),), choose("mondrian", "range", {})[0], Range(), b"k" * 32, True
     )
     first, _ = protect_cell(frame, 3, work)
     second, _ = protect_cell(frame.sample(fraction=1, shuffle=True, seed=1), 3, work)

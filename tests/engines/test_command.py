@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import shoal
 from shoal.cli.main import cli
 from shoal.demo.clinics import clinics
+from tests.publishing.report.pages import Page
 from tests.publishing.test_folder import modes_in
 from tools import recount
 
@@ -51,7 +52,12 @@ def test_a_folder_of_csv_files_becomes_a_release_that_verifies(environment: None
     assert answer["verdict"]["holds"]
     assert answer["before"]["max_gidr"] == 1.0
     assert answer["engine"] == "spark"
-    assert sorted(path.name for path in out.iterdir()) == ["codebook.json", "release.csv", "steward"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "codebook.html", "codebook.json", "datapackage.json", "release.csv", "steward", "summary.html"]  # fmt: skip
+    report = Page((out / "steward/report.html").read_text(encoding="utf-8")).text
+    assert "shoal protect visits --engine spark" in report
+    numbers = json.loads((out / "steward/report.json").read_text(encoding="utf-8"))["report"]
+    assert all(said in report for said in numbers["left_out"].values())
     assert all(path.name.startswith("part-") for path in (out / "release.csv").iterdir())
     assert (out / "steward" / "manifest.json").is_file()
     assert list(tmp_path.glob(".out*")) == []
@@ -123,13 +129,14 @@ def test_an_anatomized_release_is_written_and_read_back(spark: Any, tmp_path: Pa
     assert release.tables["disease"].columns == ["group", "disease", "persons"]
     release.write(out)
     assert sorted(path.name for path in out.iterdir()) == [
-        "codebook.json", "release-disease.parquet", "release-ward.parquet", "release.parquet", "steward"]  # fmt: skip
+        "codebook.html", "codebook.json", "datapackage.json",
+        "release-disease.parquet", "release-ward.parquet", "release.parquet", "steward"]  # fmt: skip
     assert (out / "steward" / "linked.parquet").is_dir()
     verified = run("verify", str(out), "--json")
     assert verified.exit_code == 0, verified.output
     answer = json.loads(verified.stdout)
     assert (answer["persons"], answer["records"]) == (8, 19)
-    with pytest.raises(shoal.OutputError, match="not empty"):
+    with pytest.raises(shoal.errors.OutputError, match="not empty"):
         release.write(out)
     shutil.copytree(out, tmp_path / "received", ignore=shutil.ignore_patterns("steward"))
     assert run("verify", str(tmp_path / "received")).exit_code == recount.main([str(tmp_path / "received")]) == 0

@@ -13,6 +13,8 @@ import pytest
 import shoal
 from shoal.demo.benchmark_table import benchmark_table
 from shoal.demo.clinics import clinics
+from shoal.measuring.spread import RiskSpread, observe_release, spread_of_risk
+from tests.engines.stream.tables import flat
 
 pytestmark = pytest.mark.spark
 
@@ -43,7 +45,8 @@ def on(spark: Any) -> Protect:
         given = spark.createDataFrame(frame.to_arrow())
         release = protect_on_spark(given, schema, models, **options)
         tables = {name: collected(table) for name, table in release.tables.items()}
-        linked = None if release.linked is None else collected(release.linked)
+        kept = release.records.linked
+        linked = None if kept is None else collected(kept)
         return Outcome(collected(release.data), tables, linked, release)
 
     return protect
@@ -111,6 +114,11 @@ def expected_to_hold(outcome: Outcome, schema: shoal.Schema, models: Sequence[An
         assert getattr(release.risk, name) == pytest.approx(value, rel=1e-12, nan_ok=True), name
 
 
+def spread_in(release: Any) -> RiskSpread:
+    """How risk is spread, as a report has it."""
+    return spread_of_risk(observe_release(release)) if release.engine == "memory" else release.spread
+
+
 RUNS = {
     "best cut, ranges": (
         {}, [shoal.RecordRisk(rho="0.2"), shoal.HAffiliation(h="0.5"), shoal.TCloseness(t="0.9")],
@@ -127,7 +135,8 @@ RUNS = {
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_one_cell_is_the_whole_table(engine: Protect, run: str) -> None:
+def test_one_cell_is_the_whole_table(engine: Protect, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.engines.spark.recount.RECORDS_PER_BUCKET", 100)  # so that several buckets are counted
     options, models = RUNS[run]
     frame = table(120)
     outcome = engine(frame, SCHEMA, models, seed=7, **options)
@@ -136,6 +145,8 @@ def test_one_cell_is_the_whole_table(engine: Protect, run: str) -> None:
     reference = in_memory(in_order, SCHEMA, models, seed=7, **options)
     ours, theirs = outcome.release, reference.release
     assert ours.risk.groups == theirs.risk.groups
+    assert flat(spread_in(ours)) == pytest.approx(flat(spread_in(theirs)), rel=1e-12)
+    assert flat(ours.spread_before) == pytest.approx(flat(theirs.spread_before), rel=1e-12)
     assert ours.utility.ane == pytest.approx(theirs.utility.ane, rel=1e-9)
     assert ours.utility.granularity == pytest.approx(theirs.utility.granularity, rel=1e-9)
     assert ours.utility.within_variance == pytest.approx(theirs.utility.within_variance, rel=1e-9)
@@ -152,6 +163,20 @@ def test_one_cell_is_the_whole_table(engine: Protect, run: str) -> None:
         assert canonical(own.drop("group"), None) == canonical(counts.select(own.columns).drop("group"), None)
 
 
+def test_nodes_of_hierarchies_are_looked_at_as_in_memory(spark: Any) -> None:
+    frame = table(120)
+    regions = sorted(frame["region"].drop_nulls().unique())
+    tree = shoal.Hierarchy.from_rows([[region, f"part {place // 3}", "*"] for place, region in enumerate(regions)])
+    schema = shoal.Schema(
+        person="person", quasi=["age", shoal.Nominal("region", tree)], sensitive=["diagnosis"],
+        dropped=["income", "born", "level", "ward"],
+    )  # fmt: skip
+    models = [shoal.RecordRisk(rho="0.3"), shoal.TCloseness(t="0.9")]
+    outcome = on(spark)(frame, schema, models, seed=7, measure_input=False)
+    reference = in_memory(frame, schema, models, seed=7)
+    assert canonical(outcome.frame, "person") == canonical(reference.frame, "person")
+
+
 def test_many_cells_meet_every_model_and_lose_hardly_more(engine: Protect) -> None:
     frame = benchmark_table(6_000, seed=1)
     schema = shoal.Schema(
@@ -160,8 +185,8 @@ def test_many_cells_meet_every_model_and_lose_hardly_more(engine: Protect) -> No
     models = [shoal.RecordRisk(rho="0.2"), shoal.HAffiliation(h="0.5"), shoal.LDiversity(l=3)]
     outcome = engine(frame, schema, models, cell_persons=2_500, measure_input=False)
     expected_to_hold(outcome, schema, models)
-    assert getattr(outcome.release, "n_cells", 3) >= 3
-    assert getattr(outcome.release, "largest_cell", 0) <= 2_500
+    assert outcome.release.told.get("cells", 3) >= 3
+    assert outcome.release.told.get("largest_cell", 0) <= 2_500
     assert outcome.frame["person"].n_unique() == frame["person"].n_unique()
     assert outcome.frame["diagnosis"].sort().to_list() == frame["diagnosis"].sort().to_list()
     reference = in_memory(frame, schema, models, measure_input=False)
@@ -182,7 +207,7 @@ def test_one_record_a_person_is_permuted(engine: Protect) -> None:
 
 def test_a_table_that_fails_as_a_whole_is_refused(engine: Protect) -> None:
     schema = shoal.Schema(person="name", quasi=["age", "gender", "zip"], sensitive=["disease"], dropped=["admission"])
-    with pytest.raises(shoal.CannotSatisfyError, match=r"h-affiliation 0\.2 cannot be met"):
+    with pytest.raises(shoal.errors.CannotSatisfyError, match=r"h-affiliation 0\.2 cannot be met"):
         engine(clinics(), schema, [shoal.HAffiliation(h="0.2")])
 
 
@@ -190,7 +215,7 @@ def test_data_is_the_same_whenever_it_is_computed(spark: Any) -> None:
     frame = table(60)
     release = on(spark)(frame, SCHEMA, [shoal.PersonKAnonymity(k=5)], cell_persons=20, measure_input=False).release
     before = sorted(map(repr, collected(release.data).rows()))
-    release.unpersist()
+    release.records.unpersist()
     assert sorted(map(repr, collected(release.data).rows())) == before
 
 
@@ -213,19 +238,19 @@ def test_what_spark_does_not_do_is_refused_before_anything_runs(options: dict[st
     from shoal.engines.spark import protect
 
     models = options.pop("models", [shoal.PersonKAnonymity(k=2)])
-    with pytest.raises(shoal.ParameterError, match=reason):
+    with pytest.raises(shoal.errors.ParameterError, match=reason):
         protect(None, SCHEMA, models, **options)  # type: ignore[arg-type]
 
 
 def test_a_frame_that_does_not_fit_is_refused(spark: Any) -> None:
     frame = pl.DataFrame({"person": [1, 2, None], "age": ["1", "two", "3"], "note": ["a", "b", "c"]})
     protect = on(spark)
-    with pytest.raises(shoal.SchemaError, match="no role: note"):
+    with pytest.raises(shoal.errors.SchemaError, match="no role: note"):
         protect(frame, shoal.Schema(person="person", quasi=["age"]), [shoal.KAnonymity(k=2)])
     schema = shoal.Schema(person="person", quasi=["age"], dropped=["note"])
-    with pytest.raises(shoal.SchemaError, match="missing in 1 of 3 records"):
+    with pytest.raises(shoal.errors.SchemaError, match="missing in 1 of 3 records"):
         protect(frame, schema, [shoal.KAnonymity(k=2)])
-    with pytest.raises(shoal.SchemaError, match="holds 2 numbers and 1 other values") as refusal:
+    with pytest.raises(shoal.errors.SchemaError, match="holds 2 numbers and 1 other values") as refusal:
         protect(frame.with_columns(person=pl.Series([1, 2, 3])), schema, [shoal.KAnonymity(k=2)])
     assert "two" not in str(refusal.value)
 
@@ -251,7 +276,20 @@ def test_who_is_alone_by_what_else_leaves_is_counted_and_refused_alike(spark: An
     assert shoal.verify(made.frame, schema, models, allow_alone=True).risk.alone_by == held.risk.alone_by
     said = []
     for engine in (in_memory, on(spark)):
-        with pytest.raises(shoal.PrivacyNotMetError, match="by the kept columns 'level', 'ward' together") as refusal:
+        with pytest.raises(
+            shoal.errors.PrivacyNotMetError, match="by the kept columns 'level', 'ward' together"
+        ) as refusal:
             engine(frame, schema, models)
         said.append(str(refusal.value))
     assert said[0] == said[1]
+
+
+def test_the_log_has_the_stages_of_memory_with_counts(spark: Any, caplog: pytest.LogCaptureFixture) -> None:
+    frame = table()
+    with caplog.at_level("INFO", logger="shoal"):
+        made = on(spark)(frame, SCHEMA, [shoal.PersonKAnonymity(k=3)], cell_persons=150)
+    lines = [record.getMessage() for record in caplog.records if record.name == "shoal"]
+    assert [line.split(":")[0] for line in lines] == ["reading", "grouping", "masking", "verifying"]
+    assert lines[0].endswith(f"s, {len(frame):,} records")
+    assert lines[1].endswith(f"s, {frame['person'].n_unique():,} persons, {made.release.told['cells']} cells")
+    assert lines[3].endswith("s, 1 models, 0 not met")

@@ -50,7 +50,7 @@ def test_days_in_utc_are_refused_in_the_same_words(spark: Any) -> None:
     for roles in ({"quasi": ["age", "born:date"]}, {"quasi": ["age"], "time": "born", "time_as": "shift"}):
         told = []
         for engine in (in_memory, on(spark)):
-            with pytest.raises(shoal.SchemaError) as refusal:
+            with pytest.raises(shoal.errors.SchemaError) as refusal:
                 engine(utc, shoal.Schema(person="p", **roles), MODELS)
             told.append(str(refusal.value))
         assert told[0] == told[1]
@@ -69,7 +69,7 @@ def test_shifted_times_hide_and_tell_what_memory_does(spark: Any, column: str) -
     assert told["shared_dates"]["at_an_end"] == N
     assert [note for note in told["notes"] if "date" in note] == [n for n in held.release.notes if "date" in n]
     for engine in (in_memory, on(spark)):
-        with pytest.raises(shoal.PrivacyNotMetError, match=f"{N} of {N} persons"):
+        with pytest.raises(shoal.errors.PrivacyNotMetError, match=f"{N} of {N} have it"):
             engine(frame, shoal.Schema(**roles, shared_dates="refuse"), MODELS)
 
 

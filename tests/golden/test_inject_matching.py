@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.attacking.mining import Item, Rule, Rules
 
 DISEASES = [
     "Ovarian Cancer", "Ovarian Cancer", "Prostate Cancer", "Flu", "Heart Disease", "Heart Disease", "Heart Disease",
@@ -20,7 +21,7 @@ PATIENTS = pl.DataFrame(
 )
 """Table I without its diseases."""
 SCHEMA = shoal.Schema(quasi=["zip", "age", shoal.Nominal("sex")], sensitive=["disease"])
-NO_MAN_HAS_IT = shoal.Rules((shoal.Rule((shoal.Item("sex", "M"),), shoal.Item("disease", "Ovarian Cancer")),))
+NO_MAN_HAS_IT = Rules((Rule((Item("sex", "M"),), Item("disease", "Ovarian Cancer")),))
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_bob_has_prostate_cancer_and_then_the_women_are_known_too(
 ) -> None:
     """By elimination only the man of the first group is left with one value, by matching the two women as well."""
     table, tables = published
-    (found,) = shoal.attack_background(table, SCHEMA, NO_MAN_HAS_IT, l=2, tables=tables)
+    (found,) = shoal.attacking.attack_background(table, SCHEMA, NO_MAN_HAS_IT, l=2, tables=tables)
     assert (found.vulnerable_by_matching, found.vulnerable_by_elimination) == (3, 1)
     assert (found.known_by_matching, found.known_by_elimination) == (3, 1)
     assert (found.vulnerable_without_rules, found.vulnerable_groups, found.groups) == (0, 1, 3)
@@ -76,7 +77,7 @@ def test_protected_against_the_rule_nobody_is_vulnerable(method: str, mask: str)
     whole = PATIENTS.with_columns(disease=pl.Series(DISEASES))
     models = [shoal.MatchingDiversity(l=2, rules=NO_MAN_HAS_IT)]
     release = shoal.protect(whole, SCHEMA, models, method=method, mask=mask)
-    (found,) = shoal.attack_background(
+    (found,) = shoal.attacking.attack_background(
         release.data, SCHEMA, NO_MAN_HAS_IT, l=2, mask=mask, tables=release.published.tables
     )
     assert (found.vulnerable_by_matching, found.vulnerable_by_elimination) == (0, 0)
@@ -88,9 +89,9 @@ def test_one_female_and_three_males() -> None:
     values = ["Ovarian Cancer", "Flu", "Heart Disease", "Prostate Cancer"]
     sensitive = pl.DataFrame({"group": [1] * 4, "disease": values, "count": [1] * 4})
     schema = shoal.Schema(quasi=["age", shoal.Nominal("sex")], sensitive=["disease"])
-    (found,) = shoal.attack_background(people, schema, NO_MAN_HAS_IT, l=3, tables={"disease": sensitive})
+    (found,) = shoal.attacking.attack_background(people, schema, NO_MAN_HAS_IT, l=3, tables={"disease": sensitive})
     assert found.vulnerable_by_elimination == 0
     assert (found.vulnerable_by_matching, found.known_by_matching) == (1, 1)
     assert found.persons_of_values == {1: 1, 3: 3}
-    (four,) = shoal.attack_background(people, schema, NO_MAN_HAS_IT, l=4, tables={"disease": sensitive})
+    (four,) = shoal.attacking.attack_background(people, schema, NO_MAN_HAS_IT, l=4, tables={"disease": sensitive})
     assert four.vulnerable_by_elimination == 3, "simple counts are 4, 3, 3, 3"

@@ -17,7 +17,7 @@ from shoal.table.table import Table
 PROJECT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SHOAL_DATA", PROJECT.parent / "shared" / "data"))
 
-pytestmark = [pytest.mark.data, pytest.mark.slow]
+pytestmark = [pytest.mark.data, pytest.mark.long]
 
 
 def folder(name: str) -> Path:

@@ -15,7 +15,7 @@ from shoal.grouping import Grouping
 from shoal.models import Model
 from shoal.table.schema import Nominal, Number, Quasi, Schema
 from shoal.table.table import Table
-from tests.laws.twins import twin_of
+from tests.laws.twins import twin_of, twin_told
 from tests.naive.trees import Attribute, Groups, Holds, Record
 
 KINDS: dict[str, type[Quasi]] = {"number": Number, "nominal": Nominal}
@@ -31,6 +31,7 @@ class Small:
     records: list[Record]
     attributes: list[Attribute]
     has_person_column: bool = True
+    missing_tells: bool = True
 
     @classmethod
     def of(cls, frame: pl.DataFrame, attributes: list[Attribute]) -> Small:
@@ -43,6 +44,7 @@ class Small:
             person="person" if self.has_person_column else None,
             quasi=[KINDS[kind](name) for name, kind in self.attributes],
             sensitive=[SENSITIVE],
+            missing_tells_nothing=[] if self.missing_tells else [SENSITIVE],
         )
 
     @property
@@ -76,7 +78,7 @@ class Small:
         """Whether a group meets every model, by the plain definitions."""
         codes = {value: code for code, value in enumerate(sorted({v for *_, v in self.records}, key=missing_last))}
         whole = [(person, codes[value]) for person, _, value in self.records]
-        twins = [twin_of(model) for model in models]
+        twins = [twin_of(model) if self.missing_tells else twin_told(model, codes.get(None)) for model in models]
 
         def asked(group: list[Record]) -> bool:
             inside = [(person, codes.get(value, 0)) for person, _, value in group]
@@ -98,6 +100,7 @@ def small_tables(
     n_values: int = 4,
     may_miss: bool = True,
     person_column: bool | None = None,
+    may_tell_nothing: bool = False,
 ) -> Small:
     """Persons with one or several records, values that drift or stay, missing values, constants, duplicates."""
     chosen = draw(st.permutations(kinds))[: draw(st.integers(1, len(kinds)))]
@@ -106,7 +109,8 @@ def small_tables(
     has_person_column = draw(st.sampled_from([True, True, True, False])) if person_column is None else person_column
     most_records = draw(st.sampled_from([1, 2, 4, 7])) if has_person_column else 1
     drifts = draw(st.booleans())
-    missing = draw(st.sampled_from([0.0, 0.0, 0.15])) if may_miss else 0.0
+    often = [0.15, 0.5] if may_tell_nothing else [0.15]
+    missing = draw(st.sampled_from([0.0, 0.0, *often])) if may_miss else 0.0
     spread_of = {name: draw(st.sampled_from([1, 2, 4, 1000, 100_000])) for name, _ in attributes}
     chance = random.Random(draw(st.integers(0, 2**32)))
     records: list[Record] = []
@@ -119,7 +123,8 @@ def small_tables(
                     values[name] = one_value(chance, kind, spread_of[name], missing)
             disease = None if chance.random() < missing else f"d{int(n_values * chance.random() ** 1.5)}"
             records.append((person, values, disease))
-    return Small(records, attributes, has_person_column)
+    missing_tells = not may_tell_nothing or draw(st.booleans())
+    return Small(records, attributes, has_person_column, missing_tells)
 
 
 def one_value(chance: random.Random, kind: str, spread: int, missing: float) -> Any:

@@ -37,6 +37,7 @@ def patients(n: int = 600, *, records: int = 1, seed: int = 4) -> Table:
     return Table.from_frame(frame, shoal.Schema(person="person", quasi=quasi, sensitive=["disease"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [1, 3])
 @pytest.mark.parametrize("method", [Mdav, BalanceTree])
 def test_values_are_better_mixed_the_more_they_weigh(method: type, records: int) -> None:
@@ -76,7 +77,7 @@ def test_renumbered_persons_keep_their_classes(monkeypatch: pytest.MonkeyPatch) 
     models = [PersonKAnonymity(k=5)]
     expected = BalanceTree(alpha=0.5).group(table, models)
     monkeypatch.setattr(growing, "PERSONS_IN_CACHE", 10)
-    monkeypatch.setattr(growing, "NODES_A_NUMBERING", 2)
+    monkeypatch.setattr(growing, "NODES_PER_NUMBERING", 2)
     again = BalanceTree(alpha=0.5).group(table, models)
     assert partition(again.group_of_person) == partition(expected.group_of_person)
 

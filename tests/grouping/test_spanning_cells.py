@@ -71,6 +71,7 @@ def test_one_cell_without_moves_is_the_spanning_tree(models: list[Model]) -> Non
     assert inside.n_groups == whole.n_groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_records", [1, 3])
 def test_moves_take_off_squares_and_mix_classes(most_records: int) -> None:
     table = patients(most_records=most_records)
@@ -87,6 +88,7 @@ def test_moves_take_off_squares_and_mix_classes(most_records: int) -> None:
     assert found[1][2] <= found[0][2]
 
 
+@pytest.mark.slow
 def test_in_cells_groups_are_not_much_worse_than_those_of_one_tree() -> None:
     """SSE/SST and X^2 at most 5 % above those of the exact tree, whose goal the benchmark measures at 100,000."""
     table = patients(4_000, n_columns=6)

@@ -37,7 +37,7 @@ def small(visits: pl.DataFrame) -> Small:
 
 
 def larger_tables() -> st.SearchStrategy[Small]:
-    return small_tables(max_persons=60)
+    return small_tables(max_persons=60, may_tell_nothing=True)
 
 
 @settings(max_examples=50)
@@ -95,8 +95,8 @@ def test_numbering_persons_anew_changes_nothing(small: Small, method: Mondrian, 
     expected = small.groups(method.group(small.table, models))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "PERSONS_IN_CACHE", 1)
-        patch.setattr(tree, "NODES_A_NUMBERING", 1)
-        patch.setattr(tree, "PERSONS_A_SWEEP", 3)
+        patch.setattr(tree, "NODES_PER_NUMBERING", 1)
+        patch.setattr(tree, "PERSONS_PER_SWEEP", 3)
         assert small.groups(method.group(small.table, models)) == expected
 
 
@@ -112,7 +112,7 @@ def test_persons_of_several_categories_are_numbered_anew() -> None:
     expected = small.groups(BalanceTree().group(small.table, models))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "PERSONS_IN_CACHE", 1)
-        patch.setattr(tree, "NODES_A_NUMBERING", 2)
+        patch.setattr(tree, "NODES_PER_NUMBERING", 2)
         assert small.groups(BalanceTree().group(small.table, models)) == expected
 
 

@@ -166,7 +166,7 @@ def two_columns() -> pl.DataFrame:
 
 def test_two_kept_columns_that_single_out_together_are_refused() -> None:
     schema = schema_of(kept=["day", "month"])
-    with pytest.raises(shoal.PrivacyNotMetError) as refusal:
+    with pytest.raises(shoal.errors.PrivacyNotMetError) as refusal:
         shoal.protect(two_columns(), schema, MODELS)
     said = str(refusal.value)
     assert said.startswith("40 of 40 persons (100.0%) are alone in their group by the kept columns 'day', 'month' ")
@@ -186,7 +186,9 @@ def test_one_in_twenty_may_be_alone_by_kept_columns(n_own: int, is_refused: bool
     if not is_refused:
         assert shoal.protect(frame, schema, MODELS).risk.alone_by["kept"] == n_own
         return
-    with pytest.raises(shoal.PrivacyNotMetError, match=r"3 of 40 persons \(7.5%\) .* by the kept column 'ward': who"):
+    with pytest.raises(
+        shoal.errors.PrivacyNotMetError, match=r"3 of 40 persons \(7.5%\) .* by the kept column 'ward': who"
+    ):
         shoal.protect(frame, schema, MODELS)
 
 
@@ -195,7 +197,7 @@ def test_nobody_need_be_alone_by_anything() -> None:
     schema = schema_of(sensitive=["disease", "ssn"])
     assert shoal.protect(frame, schema, MODELS, max_alone=40).risk.alone_by["ssn"] == 40
     with pytest.raises(
-        shoal.PrivacyNotMetError, match=r"40 of 40 persons .* by 'ssn'; at most 39 may be \(max_alone\)"
+        shoal.errors.PrivacyNotMetError, match=r"40 of 40 persons .* by 'ssn'; at most 39 may be \(max_alone\)"
     ):
         shoal.protect(frame, schema, MODELS, max_alone=39)
     published = shoal.protect(frame, schema, MODELS).data
@@ -205,9 +207,9 @@ def test_nobody_need_be_alone_by_anything() -> None:
 
 def test_a_limit_that_is_none_is_refused() -> None:
     for wrong in (-1, 0.5, True, "3"):
-        with pytest.raises(shoal.ParameterError, match="max_alone"):
+        with pytest.raises(shoal.errors.ParameterError, match="max_alone"):
             AloneLimit(max_alone=wrong)  # type: ignore[arg-type]
-    with pytest.raises(shoal.ParameterError, match="allow_alone"):
+    with pytest.raises(shoal.errors.ParameterError, match="allow_alone"):
         AloneLimit(allow_alone="yes")  # type: ignore[arg-type]
 
 

@@ -16,7 +16,7 @@ from shoal.judging.recount import (
     QUASI_TAKEN_AS_EXACT,
     RECORDS_UNLINKED,
     TAKEN_AS_PERMUTED,
-    counts_facing,
+    counts_by_rules,
     look_at_release,
     look_at_table,
     problems_of_columns,
@@ -40,7 +40,7 @@ GOOD = released([("a", 1, "flu"), ("a", 2, "gout"), ("b", 3, "flu"), ("b", 3, "u
 
 
 def people(n: int = 12) -> pl.DataFrame:
-    """One record a person, with ages and three diseases that take turns."""
+    """One record per person, with ages and three diseases that take turns."""
     return pl.DataFrame({"age": list(range(20, 20 + n)), "s": [("flu", "gout", "ulcer")[i % 3] for i in range(n)]})
 
 
@@ -245,16 +245,16 @@ def test_who_is_alike_in_one_exact_value_and_not_in_the_other_is_unique() -> Non
     assert (risk.unique_persons, risk.marketer_risk) == (4, 5 / 6)
 
 
-def test_a_permuted_table_must_show_one_record_a_person() -> None:
+def test_a_permuted_table_must_show_one_record_per_person() -> None:
     schema = shoal.Schema(person="p", quasi=["age"], sensitive=["s"])
     frame = pl.DataFrame({"p": [1, 2, 3, 4], "age": [1, 2, 3, 4], "s": ["flu", "gout"] * 2, "group": [1, 1, 2, 2]})
     models = [LDiversity(l=2, kind="distinct")]
     assert look_at_release(frame, schema, models, mask=Permute)[1].holds
     _, verdict = look_at_release(frame.with_columns(p=pl.Series([1, 1, 3, 4])), schema, models, mask=Permute)
-    assert verdict.problems == ("A permuted table has one record a person, but 'p' names persons more than once.",)
+    assert verdict.problems == ("A permuted table has one record per person, but 'p' names persons more than once.",)
     _, verdict = look_at_release(frame.drop("p"), schema, models, mask=Permute)
     assert verdict.problems == (
-        "A permuted table has one record a person, but ids of persons, which would show it, are not published.",
+        "A permuted table has one record per person, but person ids, which would show it, are not published.",
     )
     assert not verdict.holds
 
@@ -284,9 +284,9 @@ def test_what_a_table_apart_does_not_show_is_asked_of_the_steward() -> None:
 
 def test_an_attack_with_rules_needs_exact_quasi_identifiers_or_the_stewards_word() -> None:
     with pytest.raises(SchemaError, match="No rules are given"):
-        counts_facing(GOOD, SCHEMA, None, tables={})
+        counts_by_rules(GOOD, SCHEMA, None, tables={})
     with pytest.raises(SchemaError, match="does not tell which values persons cannot have"):
-        counts_facing(GOOD, SCHEMA, None, tables={}, linked=KEPT.with_columns(group=pl.lit(1)))
+        counts_by_rules(GOOD, SCHEMA, None, tables={}, linked=KEPT.with_columns(group=pl.lit(1)))
 
 
 def test_matching_diversity_says_why_it_could_not_be_checked() -> None:
@@ -342,8 +342,8 @@ def test_what_is_excluded_matters_only_to_models_that_reckon_with_rules(facing_r
 
 def test_an_attack_takes_what_the_steward_keeps_where_no_rules_are_given(facing_rules: shoal.Release) -> None:
     frame, excluded = facing_rules.published.frame, facing_rules.published.excluded
-    counts = counts_facing(frame, ALONE, None, tables={}, excluded=excluded)
+    counts = counts_by_rules(frame, ALONE, None, tables={}, excluded=excluded)
     assert len(counts) == facing_rules.published.frame.select("age").n_unique()
     (model,) = facing_rules.models
     with pytest.raises(SchemaError, match="Rules are applied to exact quasi-identifiers"):
-        counts_facing(frame, ALONE, model.rules, tables={}, excluded=excluded)
+        counts_by_rules(frame, ALONE, model.rules, tables={}, excluded=excluded)

@@ -192,7 +192,7 @@ def test_without_the_steward_joint_diversity_is_bounded_or_not_shown() -> None:
     assert release.verdict.models[1].checked_from == "published table, by a bound"
     rare = frame.with_columns(disease=pl.Series(list("aaaaabcd")), treatment=pl.Series(list("stuvwwww")))
     models = [shoal.PersonKAnonymity(k=8), shoal.JointDiversity(l=3)]
-    with pytest.raises(shoal.CannotSatisfyError, match="reach 2"):  # a and w delete all eight
+    with pytest.raises(shoal.errors.CannotSatisfyError, match="reach 2"):  # a and w delete all eight
         shoal.protect(rare, schema, models, mask="anatomize")
     alike = rare.with_columns(treatment=pl.Series(list("wwwwstuv")))
     release = shoal.protect(alike, schema, models, mask="anatomize")
@@ -242,7 +242,7 @@ def test_persons_with_several_values_are_answered_by_exponential_l() -> None:
     frame = patients(most_records=3)
     answer = shoal.assess(frame, ONE_RECORD, [shoal.ExponentialL(l=1)])
     assert not answer.holds
-    assert any("one record a person" in problem for problem in answer.problems)
+    assert any("one record per person" in problem for problem in answer.problems)
 
 
 def test_a_schema_without_the_attributes_is_answered() -> None:

@@ -37,16 +37,10 @@ shares = st.sampled_from([0.3, 0.4, 0.7])
 
 
 def as_arrays(units: list[Unit]) -> Units:
-    """The units of a pool, whose categories are numbered from 0 on."""
     n, (value, blur, category) = len(units), (np.array([u[i] for u in units]) for i in range(3))
-    category = category.reshape(n, -1)
-    for codes in category.T:
-        codes[:] = np.unique(codes, return_inverse=True)[1]
-    return Units(
-        value.reshape(n, -1).astype(np.float64), blur.reshape(n, -1).astype(np.float64),
-        category.reshape(n, -1).astype(np.int32), np.array([u.persons for u in units]),
-        np.array([u.count for u in units]),
-    )  # fmt: skip
+    numbers = np.column_stack([value.reshape(n, -1), blur.reshape(n, -1)]).astype(np.float64)
+    of_unit = np.array([[u.persons, u.count] for u in units])
+    return Units(numbers, np.column_stack([of_unit, category.reshape(n, -1)]).astype(np.int64))
 
 
 def as_limits(asked: Asked) -> Limits:
@@ -67,9 +61,11 @@ def groups_of(units: list[Unit], group_of_unit: np.ndarray) -> list[list[Unit]]:
 
 def parted(units: list[Unit], asked: Asked, share: float) -> tuple[np.ndarray, int]:
     """Groups that keep to the limits, where all units together do."""
-    group_of_unit = np.empty(len(units), np.int32)
     arrays = as_arrays(units)
-    return group_of_unit, improving.grow(arrays.value, arrays, as_limits(asked), share, group_of_unit)
+    value = np.ascontiguousarray(arrays.value)
+    whole = np.array([0, len(units)])
+    group_of_unit, n_groups = improving.recut_pools(arrays, value, as_limits(asked), whole, share)
+    return group_of_unit, int(n_groups[0])
 
 
 def assume_together(asked: Asked, units: list[Unit]) -> Asked:
@@ -79,11 +75,12 @@ def assume_together(asked: Asked, units: list[Unit]) -> Asked:
 
 @given(drawn_units(), asked_limits)
 def test_loss_and_limits_equal_their_definitions(units: list[Unit], asked: Asked) -> None:
-    arrays = as_arrays(units)
-    centre, records_of = np.empty(arrays.value.shape[1]), np.zeros(len(units) + 3, np.int64)
-    listed = np.arange(len(units))
-    assert improving.loss_of(arrays, listed, centre, records_of) == pytest.approx(naive.loss(units))
-    assert centre.tolist() == pytest.approx(naive.centre_of(units))
+    arrays, n_numeric = as_arrays(units), len(units[0].value)
+    measured, records_of = np.zeros((1, improving.CENTRE + n_numeric)), np.zeros(4, np.int64)
+    member = np.arange(len(units))
+    lost = improving.loss_of(*arrays, member, 0, len(units), measured, 0, records_of)
+    assert lost == pytest.approx(naive.loss(units))
+    assert measured[0, improving.CENTRE :].tolist() == pytest.approx(naive.centre_of(units))
     assert not records_of.any(), "what was counted is wiped away"
     spread = (
         sum(unit.persons for unit in units), sum(unit.records for unit in units),
@@ -99,13 +96,16 @@ quarters = st.integers(0, 12).map(lambda number: number / 4)
 
 @given(st.lists(quarters, min_size=1, max_size=5), st.integers(1, 40).map(lambda number: number / 4))
 def test_what_is_left_over_is_the_least_that_so_many_boxes_leave(spread: list[float], room: float) -> None:
-    left = improving.left_over(np.array(spread), room, np.zeros(len(spread)))
-    assert left == pytest.approx(naive.left_over(spread, room), abs=ROUNDING)
+    sums = np.zeros((6, len(spread)))
+    sums[improving.SPREAD] = spread
+    assert improving.left_over(sums, room) == pytest.approx(naive.left_over(spread, room), abs=ROUNDING)
 
 
 @given(st.lists(st.integers(-5, 5).map(float), max_size=40))
 def test_places_are_sorted_and_equals_keep_their_order(key: list[float]) -> None:
-    assert improving.places_sorted(np.array(key)).tolist() == sorted(range(len(key)), key=lambda i: key[i])
+    work = np.empty((2, len(key)), np.int64)
+    improving.sort_places(np.array(key), len(key), work, 0, 1)
+    assert work[0].tolist() == sorted(range(len(key)), key=lambda i: key[i])
 
 
 @given(drawn_units(), asked_limits, shares)
@@ -113,8 +113,15 @@ def test_the_best_cut_promises_least_of_all_that_keep_to_the_limits(
     units: list[Unit], asked: Asked, share: float
 ) -> None:
     arrays = as_arrays(units)
-    order = improving._sort_orders(arrays.value, arrays)
-    found, first, last = improving.best_cut(arrays.value, arrays, order, 0, len(units), as_limits(asked), share)
+    n, value, n_nominal = len(units), np.ascontiguousarray(arrays.value), arrays.category.shape[1]
+    keys = [*value.T, arrays.count, *arrays.category.T]
+    order = np.array([np.argsort(key, kind="stable") for key in keys])
+    having = np.zeros((n_nominal, 3, 4))
+    found, first, last = improving.best_cut(
+        value, arrays.counts, order, 0, n, as_limits(asked), share, np.empty((2, n + 1), np.int64),
+        np.empty((6, value.shape[1] + n_nominal)), having,
+    )  # fmt: skip
+    assert not having.any(), "what was counted is wiped away"
     promises = {}
     for cut in naive.cuts(units, lambda unit: unit.value):
         sides = [[u for i, u in enumerate(units) if (i in cut) == is_left] for is_left in (True, False)]
@@ -146,37 +153,42 @@ def test_settling_keeps_to_the_limits_loses_no_more_and_counts_right(
     asked = assume_together(asked, units)
     group_of_unit, n_groups = parted(units, asked, share)
     before = sum(naive.loss(group) for group in groups_of(units, group_of_unit))
-    arrays, records_of = as_arrays(units), np.zeros(len(units) + 3, np.int64)
-    groups = improving.lay_out(arrays, group_of_unit, n_groups, records_of)
-    lost = improving.settle(arrays, as_limits(asked), groups, ways(0.4, 3), records_of)
+    lost = settled(units, asked, group_of_unit, n_groups, ways(0.4, 3))
     after = groups_of(units, group_of_unit)
     assert len(after) == n_groups
     assert all(naive.keeps(asked, group) for group in after)
     assert lost == pytest.approx(sum(naive.loss(group) for group in after))
     assert lost <= before + ROUNDING
-    assert groups.loss.tolist() == pytest.approx([naive.loss(group) for group in after])
-    for g, group in enumerate(after):
-        assert groups.centre[g].tolist() == pytest.approx(naive.centre_of(group))
-        assert groups.spread[g, :2].tolist() == [sum(u.persons for u in group), sum(u.records for u in group)]
-        assert sorted(groups.member[g, : groups.size[g]]) == np.flatnonzero(group_of_unit == g).tolist()
+
+
+def settled(units: list[Unit], asked: Asked, group_of_unit: np.ndarray, n_groups: int, how: Ways) -> float:
+    """What one pool loses after moves and swaps."""
+    pool = np.array([0, len(units)]), group_of_unit, np.array([n_groups])
+    return float(improving.settle_pools(as_arrays(units), as_limits(asked), *pool, how)[0])
 
 
 def test_two_units_in_the_wrong_groups_are_swapped() -> None:
     units = [Unit((x,), (0.0,), (), 1, 1) for x in (0.0, 0.1, 1.0, 0.9, 0.95, 0.05)]
-    group_of_unit = np.array([0, 0, 0, 1, 1, 1], np.int32)
-    arrays, records_of = as_arrays(units), np.zeros(6, np.int64)
-    groups = improving.lay_out(arrays, group_of_unit, 2, records_of)
-    improving.settle(arrays, Limits(3, 1, 1, 1, 1, 1), groups, ways(0.4), records_of)
+    group_of_unit = np.array([0, 0, 0, 1, 1, 1])
+    settled(units, Asked(3, 1, Fraction(1), Fraction(1)), group_of_unit, 2, ways(0.4))
     assert group_of_unit.tolist() == [0, 0, 1, 1, 1, 0]
 
 
 def test_a_unit_moves_to_the_group_where_it_belongs() -> None:
     units = [Unit((x,), (0.0,), (), 1, 1) for x in (0.0, 0.1, 0.9, 1.0, 0.95)]
-    group_of_unit = np.array([0, 0, 0, 1, 1], np.int32)
-    arrays, records_of = as_arrays(units), np.zeros(5, np.int64)
-    groups = improving.lay_out(arrays, group_of_unit, 2, records_of)
-    improving.settle(arrays, Limits(2, 1, 1, 1, 1, 1), groups, ways(0.4), records_of)
+    group_of_unit = np.array([0, 0, 0, 1, 1])
+    settled(units, Asked(2, 1, Fraction(1), Fraction(1)), group_of_unit, 2, ways(0.4))
     assert group_of_unit.tolist() == [0, 0, 1, 1, 1]
+
+
+def test_pools_of_one_group_and_of_many_settle_beside_one_another_as_alone() -> None:
+    units = [Unit((x,), (0.0,), (), 1, 1) for x in (0.0, 0.1, 0.9, 1.0, 0.95, 0.3, 0.4)]
+    group_of_unit, limits = np.array([0, 0, 0, 1, 1, 0, 0]), Limits(2, 1, 1, 1, 1, 1)
+    lost = improving.settle_pools(
+        as_arrays(units), limits, np.array([0, 5, 7]), group_of_unit, np.array([2, 1]), ways(0.4)
+    )
+    assert group_of_unit.tolist() == [0, 0, 1, 1, 1, 0, 0]
+    assert lost.tolist() == pytest.approx([0.2, 0.1])
 
 
 @given(st.integers(1, 40), st.integers(1, 3), st.integers(1, 60), st.integers(1, 9), st.integers(0, 2**32 - 1))
@@ -200,19 +212,19 @@ def test_a_pool_is_regrouped_only_where_it_loses_less(units: list[Unit], asked: 
     group_of_unit, n_groups = parted(units, asked, share)
     before = groups_of(units, group_of_unit)
     arrays, chance = as_arrays(units), np.random.default_rng(seed)
-    member = np.argsort(group_of_unit, kind="stable")
-    member_start = np.concatenate([[0], np.cumsum(np.bincount(group_of_unit))])
-    pool_order = chance.permutation(n_groups)
-    pool_start = np.unique(np.concatenate([np.arange(0, n_groups, 4), [n_groups]]))
+    pool_of_group = chance.permutation(n_groups) // 4
+    place_in_pool = np.array([(pool_of_group[:g] == pool_of_group[g]).sum() for g in range(n_groups)])
+    groups_of_pool = np.bincount(pool_of_group)
+    by_pool = np.argsort(pool_of_group[group_of_unit], kind="stable")
+    pool_start = np.concatenate([[0], np.cumsum(np.bincount(pool_of_group[group_of_unit]))])
     turn = np.eye(arrays.value.shape[1]) + 0.3 * chance.normal(size=(arrays.value.shape[1],) * 2)
-    group_in_pool = np.zeros(len(units), np.int32)
-    groups_of_pool, gain = improving.improve_pools(
-        arrays, as_limits(asked), member, member_start, pool_order, pool_start, turn, ways(share), group_in_pool
-    )
+    group_in_pool, groups_of_pool, gain = improving.improve_pools(
+        arrays.at(by_pool), as_limits(asked), pool_start, place_in_pool[group_of_unit[by_pool]], groups_of_pool, turn,
+        ways(share),
+    )  # fmt: skip
     for pool, (first, last) in enumerate(itertools.pairwise(pool_start)):
-        old = [before[g] for g in pool_order[first:last]]
-        inside = np.isin(group_of_unit, pool_order[first:last])
-        new = groups_of([u for u, here in zip(units, inside, strict=True) if here], group_in_pool[inside])
+        old = [before[g] for g in np.flatnonzero(pool_of_group == pool)]
+        new = groups_of([units[unit] for unit in by_pool[first:last]], group_in_pool[first:last])
         assert len(new) == groups_of_pool[pool]
         assert all(naive.keeps(asked, group) for group in new)
         gained = sum(map(naive.loss, old)) - sum(map(naive.loss, new))

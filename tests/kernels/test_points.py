@@ -13,15 +13,15 @@ records = st.lists(st.tuples(st.integers(0, 4), st.integers(-1000, 1000)), min_s
 
 
 @given(records, st.sampled_from([1.0, 0.25, 2.0**29 / 2000, 8.0]))
-def test_sums_of_persons(person_units: list[tuple[int, int]], steps_a_unit: float) -> None:
+def test_sums_of_persons(person_units: list[tuple[int, int]], steps_per_unit: float) -> None:
     person = np.array([p for p, _ in person_units], dtype=np.int32)
     units = np.array([unit for _, unit in person_units], dtype=np.int64)
     lowest = int(units.min())
-    sums, mass = points.sums_of_persons(units, person, 5, lowest, steps_a_unit)
-    squares = points.squares_of_persons(units, person, 5, lowest, steps_a_unit)
+    sums, mass = points.sums_of_persons(units, person, 5, lowest, steps_per_unit)
+    squares = points.squares_of_persons(units, person, 5, lowest, steps_per_unit)
     for place in range(5):
         own = [unit for p, unit in person_units if p == place]
-        steps = [round((unit - lowest) * steps_a_unit) for unit in own]
+        steps = [round((unit - lowest) * steps_per_unit) for unit in own]
         assert mass[place] == sum(steps)
         assert sums[place] == sum(unit - lowest for unit in own)
         assert squares[place] == pytest.approx(sum(step**2 for step in steps), rel=1e-12)

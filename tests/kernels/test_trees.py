@@ -248,7 +248,7 @@ def test_values_of_both_sides_of_chosen_cuts(level: Level) -> None:
     nodes = np.array(sorted(chosen), np.int64)
     is_left = np.zeros(len(level.points), np.bool_)
     where = np.array([chosen[node] for node in nodes.tolist()], np.int32).reshape(-1, 2)
-    trees.mark_left(orders, where[:, 0], where[:, 1], is_left)
+    trees.mark_left(orders.person, where[:, 0], where[:, 1], is_left)
     laid_out, start = trees.lay_out_sides(orders, segments, nodes, is_left)
     sides = [side for node in nodes.tolist() for side in level.sides(orders, node, *chosen[node])]
     assert [sorted(laid_out[a:b].tolist()) for a, b in itertools.pairwise(start)] == [sorted(s) for s in sides]

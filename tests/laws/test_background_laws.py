@@ -109,7 +109,7 @@ def groups_of(release: shoal.Release, small: Small) -> list[list[Person]]:
         person = (
             int(names[record][1:])
             if len(release.published.group_of_record) == table.n_records
-            else int(sorted(set(names))[record][1:])  # anatomized: one row a person
+            else int(sorted(set(names))[record][1:])  # anatomized: one row per person
         )
         record_of_person[person] = group
     found: dict[int, list[Person]] = {}
@@ -151,12 +151,12 @@ def test_everybody_may_have_l_values(
     }
     again = shoal.verify(release.data, small.schema, release.models, **kept)
     assert again.verdict == release.verdict
-    for found in shoal.attack_background(release.data, small.schema, l=l, **kept):
+    for found in shoal.attacking.attack_background(release.data, small.schema, l=l, **kept):
         assert (found.vulnerable_by_matching, found.vulnerable_by_elimination) == (0, 0)
         assert (found.persons, found.contradicted_persons) == (len(small.persons), 0)
     if release.verdict.models[0].checked_from == "published table":
         shown = {"mask": mask, "tables": release.published.tables}
-        for found in shoal.attack_background(release.data, small.schema, small.rules, l=l, **shown):
+        for found in shoal.attacking.attack_background(release.data, small.schema, small.rules, l=l, **shown):
             assert (found.vulnerable_by_matching, found.vulnerable_by_elimination) == (0, 0)
     without_rules = shoal.verify(release.data, small.schema, [shoal.MatchingDiversity(l=l)], **kept)
     assert not without_rules.holds

@@ -116,7 +116,7 @@ def test_every_group_needs_l_values_to_delete_it(
     options = {} if quasi_as is None else {"quasi_as": quasi_as}
     is_too_low = joint_diversity(table.members, naive_caps(model)) < l
     if is_unfit(table, model) or is_too_low or is_refused(method, table.frame, table.schema, [model]):
-        with pytest.raises((CannotSatisfyError, shoal.SchemaError)):
+        with pytest.raises((CannotSatisfyError, shoal.errors.SchemaError)):
             shoal.protect(table.frame, table.schema, [model], method=method, mask=mask, **options)
         return
     release = shoal.protect(table.frame, table.schema, [model], method=method, mask=mask, **options)
@@ -147,7 +147,7 @@ def test_every_group_has_l_values_among_those_alike(mask: str, table: Persons, m
     model = shoal.ExponentialL(l=l)
     whole = [own[0][2:] for own in table.records_of_person]
     if is_unfit(table, model) or exponential_l(whole) < l or is_refused(method, table.frame, table.schema, [model]):
-        with pytest.raises((CannotSatisfyError, shoal.SchemaError)):
+        with pytest.raises((CannotSatisfyError, shoal.errors.SchemaError)):
             shoal.protect(table.frame, table.schema, [model], method=method, mask=mask)
         return
     release = shoal.protect(table.frame, table.schema, [model], method=method, mask=mask)

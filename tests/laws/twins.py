@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from shoal.models import (
     RecordRisk,
     TCloseness,
 )
+from shoal.models.contract import OnSensitive
 from tests.naive import models as naive
 
 PersonValues = list[tuple[Any, Any]]
@@ -56,6 +58,22 @@ def twin_of(model: Model) -> Callable[[PersonValues, PersonValues], tuple[float,
         case DeltaDisclosure():
             return lambda group, table: naive.delta_disclosure(group, table, delta=model.delta)
     raise NotImplementedError(f"{model.name} has no plain definition yet")
+
+
+def twin_told(model: Model, missing: object) -> Callable[[PersonValues, PersonValues], tuple[float, bool]]:
+    """The same where a missing value, given by its code, tells nothing: a model of values is asked of those told."""
+    if not isinstance(model, OnSensitive):
+        return twin_of(model)
+    of_values = AlphaKAnonymity(alpha=model.alpha, k=1) if isinstance(model, AlphaKAnonymity) else model
+
+    def asked(group: PersonValues, table: PersonValues) -> tuple[float, bool]:
+        told = naive.told(group, missing)
+        reached, holds = math.inf if model.higher_is_safer else 0.0, True
+        if told:
+            reached, holds = twin_of(of_values)(told, naive.told(table, missing))
+        return reached, holds and (not isinstance(model, AlphaKAnonymity) or len(group) >= model.k)
+
+    return asked
 
 
 def worst(model: Model, reached: Sequence[float]) -> float:

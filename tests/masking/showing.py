@@ -1,4 +1,4 @@
-"""What each group shows of one quasi-identifier, for tests: one person a record unless said otherwise."""
+"""What each group shows of one quasi-identifier, for tests: one person per record unless said otherwise."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_kept_columns_stay_with_their_record() -> None:
 
 
 def test_several_records_a_person_are_refused() -> None:
-    with pytest.raises(SchemaError, match=r"one record a person, but 120 persons have \d+ records"):
+    with pytest.raises(SchemaError, match=r"one record per person, but 120 persons have \d+ records"):
         permuted(patients(most_records=3))
 
 

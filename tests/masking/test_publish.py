@@ -134,7 +134,7 @@ def test_the_same_kind_of_frame_comes_out_with_the_same_content() -> None:
         assert rows[0] == rows[1]
         assert made.risk == in_polars.risk
         if isinstance(made.data, pd.DataFrame):
-            assert made.data.index.equals(pd.RangeIndex(N))
+            assert made.data.index.equals(pd.RangeIndex(-1, -1 - N, -1))
 
 
 def test_without_a_person_column_there_are_no_pseudonyms() -> None:

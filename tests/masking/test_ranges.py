@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal import Date, Hierarchy, Nominal, Number, Ordered, ParameterError, SchemaError
-from shoal.masking import Ranges
+from shoal import Date, Hierarchy, Nominal, Number, Ordered
+from shoal.errors import ParameterError, SchemaError
+from shoal.masking import Range
 from tests.masking.showing import shown
 
-RANGES = Ranges()
-CODED = Ranges(code_extremes=True)
+RANGES = Range()
+CODED = Range(code_extremes=True)
 
 
 class TestNumbers:
@@ -118,7 +119,33 @@ class TestHierarchies:
     def test_the_lowest_common_ancestor(self) -> None:
         zips = ["20375", "20376", "20400", "20400", "90210", "20375"]
         nominal = Nominal("q", Hierarchy.of_prefixes(zips))
-        assert shown(RANGES, zips, [0, 0, 1, 1, 2, 2], nominal) == ["2037*", "20400", "*"]
+        assert shown(RANGES, zips, [0, 0, 1, 1, 2, 2], nominal) == ["2037*", "20400", "{20375, 90210}"]
+
+    def test_a_node_that_covers_most_gives_way_to_a_few_below_it(self) -> None:
+        """Each node is the lowest above the values it stands for, and only what leaves less open is shown."""
+        rows = [["a", "ab", "abc", "*"], ["b", "ab", "abc", "*"], ["c", "c", "abc", "*"], ["d", "de", "def", "*"],
+                ["e", "de", "def", "*"], ["f", "f", "def", "*"]]  # fmt: skip
+        nominal = Nominal("q", Hierarchy.from_rows(rows))
+        assert shown(RANGES, list("abd" + "abcdef"), [0] * 3 + [1] * 6, nominal) == ["{ab, d}", "*"]
+        assert shown(RANGES, list("abc" + "defc"), [0] * 3 + [1] * 4, nominal) == ["abc", "{c, def}"]
+        assert shown(RANGES, ["a", "f", None, "b"], [0, 0, 0, 1], nominal) == ["{a, f} or missing", "b"]
+
+    def test_more_than_four_nodes_are_not_listed(self) -> None:
+        nominal = Nominal("q", Hierarchy.from_rows([[letter, "*"] for letter in "abcdefgh"]))
+        assert shown(RANGES, list("abcd" + "efghb"), [0] * 4 + [1] * 5, nominal) == ["{a, b, c, d}", "*"]
+
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            [["a, b", "*"], ["c", "*"], ["d", "*"]],  # {a, b, c} could be three values
+            [["{a", "*"], ["c", "*"], ["d", "*"]],
+            [["a", "x", "*"], ["c", "y", "*"], ["x", "z", "*"]],  # x is a value and a node
+        ],
+    )
+    def test_labels_that_could_be_misread_are_not_listed(self, rows: list[list[str]]) -> None:
+        nominal = Nominal("q", Hierarchy.from_rows(rows))
+        values = [row[0] for row in rows]
+        assert shown(RANGES, [values[0], values[2], values[1]], [0, 0, 1], nominal)[0] == "*"
 
     def test_intervals_over_numbers(self) -> None:
         ages = Number("q", Hierarchy.of_intervals(low=20, width=5, high=99))
@@ -185,4 +212,4 @@ class TestCodedExtremes:
     @pytest.mark.parametrize("wrong", ["yes", 1, None])
     def test_the_option_is_a_choice_of_two(self, wrong: object) -> None:
         with pytest.raises(ParameterError, match="code_extremes must be true or false"):
-            Ranges(code_extremes=wrong)  # type: ignore[arg-type]
+            Range(code_extremes=wrong)  # type: ignore[arg-type]

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import PrivacyNotMetError, Schema, SchemaError
+from shoal import Schema
+from shoal.errors import PrivacyNotMetError, SchemaError
 
 DAYS = [dt.date(2020, 1, 5), dt.date(2020, 1, 1), dt.date(2020, 1, 5), dt.date(2021, 7, 1), dt.date(2020, 2, 1)]
 PERSONS = ["a", "a", "a", "b", "b"]
@@ -208,7 +209,7 @@ def test_a_date_that_many_share_is_told_with_counts() -> None:
     assert told == {"persons": 30, "placeholder_records": 0, "placeholder_persons": 0, "dates": 1,
                     "sharing_records": 10, "sharing_persons": 10, "at_an_end": 10}  # fmt: skip
     (note,) = [note for note in release.notes if "shared" in note]
-    assert "1 date in 't' is shared by unlikely many: 10 of 30 persons have it" in note
+    assert "1 date in 't' is shared by unlikely many persons: 10 of 30 have it" in note
     assert "For 10 of them it is the first or the last date" in note
     assert "2019" not in note
     assert release.data["t"].null_count() == 0
@@ -216,7 +217,7 @@ def test_a_date_that_many_share_is_told_with_counts() -> None:
 
 def test_a_date_that_everybody_shares_is_said_to_tell_every_shift() -> None:
     (note,) = [note for note in shared(30).notes if "shared" in note]
-    assert "30 of 30 persons" in note
+    assert "30 of 30" in note
     assert "For everybody it is the first or the last date" in note
 
 
@@ -230,7 +231,7 @@ def test_shared_dates_are_hidden_or_refused_as_asked() -> None:
     release = shared(10, shared_dates="hide")
     assert release.data["t"].null_count() == 10
     assert [note for note in release.notes if "10 records are published without their date" in note]
-    with pytest.raises(PrivacyNotMetError, match=r"10 of 30 persons have it.*nothing was written"):
+    with pytest.raises(PrivacyNotMetError, match=r"10 of 30 have it.*nothing was written"):
         shared(10, shared_dates="refuse")
     assert shared(2, shared_dates="refuse").data["t"].null_count() == 0
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import Schema
+from shoal.engines.contract import checked_kinds
 from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import MASKS
@@ -22,14 +23,14 @@ from shoal.measuring.aggregates import (
     Aggregate,
     aggregate_error,
     aggregate_error_of,
-    checked_kinds,
     estimated_aggregates,
     numeric_columns,
     random_aggregates,
     refuse_no_numbers,
     true_aggregates,
 )
-from shoal.measuring.queries import MISSING, Condition
+from shoal.measuring.asking import Condition
+from shoal.measuring.shown import MISSING
 from shoal.table.table import Table
 from tests.measuring import test_queries as counts
 from tests.naive import aggregates as naive

@@ -18,7 +18,8 @@ from shoal import Schema
 from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import Mean
-from shoal.measuring.associations import Mining, association_error_of, association_rules, released_rules
+from shoal.measuring.associations import association_error_of, association_rules, released_rules
+from shoal.measuring.conjunctions import Mining
 from shoal.measuring.memberships import cuts_of, node_columns
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.table import Table

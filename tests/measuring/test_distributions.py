@@ -14,9 +14,10 @@ from scipy.stats.contingency import association
 import shoal
 from shoal import Hierarchy, Nominal, Number, Schema
 from shoal.demo.patients import made_up_patients
+from shoal.measuring.asking import Condition
 from shoal.measuring.classes import classes_of
 from shoal.measuring.distributions import what_is_kept
-from shoal.measuring.queries import Condition, estimated_on, true_counts
+from shoal.measuring.queries import estimated_on, true_counts
 from shoal.measuring.shown import MISSING
 from shoal.publishing.release import Release
 from tests.masking.patients import ONE_RECORD, patients

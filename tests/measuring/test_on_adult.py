@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.attacking.mining.adversary import face
+from shoal.attacking.mining.adversary import against_adversary
 from shoal.grouping import Anatomy, Buckets
 from shoal.masking.anatomize import Anatomize
-from shoal.measuring.associations import Mining, association_error_of, association_rules
+from shoal.measuring.associations import association_error_of, association_rules
+from shoal.measuring.conjunctions import Mining
 from shoal.measuring.queries import query_error_of
 from shoal.table.table import Table
 from studies.census import QUASI, SENSITIVE, schema
@@ -44,7 +45,7 @@ def test_the_rules_of_the_study(table: Table, min_conviction: float, n_rules: in
 
 @pytest.mark.parametrize("least", [3, 6])
 def test_groups_of_similar_persons_keep_more_than_anatomy(table: Table, least: int) -> None:
-    facing, models = face(table, [shoal.MatchingDiversity(l=least)], is_linked=False)
+    facing, models = against_adversary(table, [shoal.MatchingDiversity(l=least)], is_linked=False)
     rng = np.random.default_rng(0)
     similar = Buckets().group(facing, models, rng=rng)
     random = Anatomy().group(table, [shoal.LDiversity(l=least, kind="distinct")], rng=rng)

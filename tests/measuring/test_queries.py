@@ -18,23 +18,12 @@ import shoal
 from shoal import Schema
 from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
-from shoal.masking import MASKS, Anatomize, Mask, Permute, Ranges
+from shoal.masking import MASKS, Anatomize, Mask, Permute, Range
 from shoal.masking.publish import publish
-from shoal.measuring.asking import _draw_interval
+from shoal.measuring.asking import Condition, Query, _draw_interval, random_queries
 from shoal.measuring.memberships import _codes_between
-from shoal.measuring.queries import (
-    MISSING,
-    SHOWN,
-    Condition,
-    Query,
-    estimated_counts,
-    grouping_of,
-    query_error,
-    query_error_of,
-    random_queries,
-    shown_by,
-    true_counts,
-)
+from shoal.measuring.queries import estimated_counts, query_error, query_error_of, true_counts
+from shoal.measuring.shown import MISSING, SHOWN, grouping_of, shown_by
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.table import Table
 from tests.naive import queries as naive
@@ -352,7 +341,7 @@ def test_masks_say_what_they_show() -> None:
         shown_by(type("Other", (Mask,), {"name": "other"})())
 
 
-@pytest.mark.parametrize("mask", [Ranges(), Anatomize(), Anatomize(quasi_as="range")])
+@pytest.mark.parametrize("mask", [Range(), Anatomize(), Anatomize(quasi_as="range")])
 def test_the_grouping_of_a_release_is_found_again(patients: Table, mask: Any) -> None:
     group_of_person = np.random.default_rng(8).integers(0, 12, patients.n_persons).astype(np.int32)
     grouping = Grouping(group_of_person, 12)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shoal import Ordered, Schema
 from shoal.errors import SchemaError
 from shoal.grouping.grouping import Grouping
-from shoal.masking import Mean, Ranges
+from shoal.masking import Mean, Range
 from shoal.masking.publish import publish
 from shoal.measuring import statistics
 from shoal.table.table import Table
@@ -168,7 +168,7 @@ def test_linkage_of_a_release_counts_persons() -> None:
 def test_ranges_have_no_moments() -> None:
     table, grouping = visits_table()
     with pytest.raises(SchemaError, match="'age' is not published as numbers"):
-        statistics.moments(table, publish(table, grouping, Ranges()))
+        statistics.moments(table, publish(table, grouping, Range()))
 
 
 def test_no_number_no_moments() -> None:

@@ -27,7 +27,7 @@ from shoal.models import (
     TCloseness,
 )
 from shoal.models.contract import worst_of
-from shoal.models.counts import SPREAD, VALUE_SUMMARIES, VALUE_TABLES
+from shoal.models.counts import SPREAD, VALUE_SUMMARIES, VALUE_TABLES, ValuesLeft
 from tests.models.builders import group_counts
 
 SENSITIVE = [
@@ -85,8 +85,11 @@ def test_the_registry_names_every_model_in_the_order_of_the_docs() -> None:
         "joint-diversity",
         "exponential-l",
         "matching-diversity",
+        "history-k",
+        "history-confidence",
+        "count-k",
     ]
-    elsewhere = {MODELS[name] for name in ("joint-diversity", "exponential-l", "matching-diversity")}
+    elsewhere = {MODELS[name] for name in list(MODELS)[list(MODELS).index("joint-diversity") :]}
     assert {type(model) for model in EVERY} | elsewhere == set(MODELS.values())  # those are tested in their own files
 
 
@@ -158,7 +161,7 @@ def test_the_least_safe_group_is_the_worst() -> None:
 
 HIGHER_IS_SAFER = {
     "g-balance", "entropy-balance", "k-anonymity", "person-k-anonymity", "l-diversity", "joint-diversity",
-    "exponential-l", "matching-diversity",
+    "exponential-l", "matching-diversity", "history-k", "count-k",
 }  # fmt: skip
 
 
@@ -173,3 +176,10 @@ def test_models_are_imported_without_numba() -> None:
     program = f"import sys; sys.path.insert(0, {str(source)!r}); import shoal.models; print('numba' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("model", [KAnonymity(k=2), RecordRisk(rho=0.5)])
+def test_a_model_that_does_not_say_how_it_is_asked_of_values_left_holds_nowhere(model: Model) -> None:
+    holds, reached = model.among_values_left(ValuesLeft(*np.full((3, 4), 100)))
+    assert not holds.any()
+    assert worst_of(model, reached) == (-np.inf if model.higher_is_safer else np.inf)

@@ -87,7 +87,7 @@ def test_it_does_not_hold_where_joint_diversity_does() -> None:
 
 def test_several_values_of_a_person_are_refused() -> None:
     groups = joint_groups([[[(0, 0, 0), (1, 0, 0)], [(1, 1, 1)]]])
-    with pytest.raises(SchemaError, match=r"one record a person, but 1 of 2 persons have several"):
+    with pytest.raises(SchemaError, match=r"one record per person, but 1 of 2 persons have several"):
         ExponentialL(l=2).holds(groups)
 
 

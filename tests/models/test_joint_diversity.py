@@ -37,7 +37,7 @@ some_caps = st.dictionaries(st.sampled_from(COLUMNS), st.integers(0, 3)).filter(
 def joint_groups(
     groups: Sequence[Sequence[Sequence[Sequence[int]]]], columns: Sequence[str] = COLUMNS, dtype: type = np.uint32
 ) -> GroupCounts:
-    """The counts of groups of persons, each a list of records, each a value an attribute."""
+    """The counts of groups of persons, each a list of records, each with one value per attribute."""
     persons = [person for group in groups for person in group]
     n_values = 1 + max((value for person in persons for record in person for value in record), default=0)
     lists = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from shoal.models import EntropyBalance, GBalance, HAffiliation, KAnonymity, PersonKAnonymity, RecordRisk
-from shoal.models.limits import SpreadLimits, limits_of
+from shoal.models.contract import SpreadLimits, limits_of
 from tests.models.builders import group_counts
 from tests.models.strategies import tables
 

@@ -199,3 +199,18 @@ def naive_bayes(
             score += log((count + 1) / (len(own) + n_parts[at]))
         scores[value] = score
     return scores
+
+
+# --- found by what one record shows -----------------------------------------------------------------------------------
+
+
+def found_by(person_of_record: Sequence[Hashable], shown: Sequence[Hashable]) -> float:
+    """The mean chance to find a person by what one of their records shows, of those who have a record like it."""
+    people = set(person_of_record)
+    records = list(zip(person_of_record, shown, strict=True))
+    chances = []
+    for person in people:
+        own = [item for owner, item in records if owner == person]
+        having = [len({owner for owner, item in records if item == known}) for known in own]
+        chances.append(sum(1 / n for n in having) / len(own))
+    return sum(chances) / len(people)

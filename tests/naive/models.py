@@ -25,6 +25,11 @@ def counts_of_value(records: Records, count: str) -> dict[int, int]:
     return dict(Counter(value for _, value in counted))
 
 
+def told(records: Records, missing: object) -> Records:
+    """The records that have a value, where a missing one tells nothing."""
+    return [(person, value) for person, value in records if value != missing]
+
+
 def shares(counts: dict[int, int]) -> dict[int, Fraction]:
     total = sum(counts.values())
     return {value: Fraction(number, total) for value, number in counts.items()}

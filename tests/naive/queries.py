@@ -7,6 +7,7 @@ included; None as low and high asks for the missing value. `kinds` says of each 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 Record = tuple[object, object, Mapping[str, object]]
@@ -45,8 +46,24 @@ def possible_values(own: Sequence, everyones: Sequence, kind: object, shown: str
     if kind == "nominal" or len(set(present)) == 1:
         return [*set(present), *missing]
     parents = {kind[value] for value in present}
-    below = [value for value in set(everyones) if value is not None and (len(parents) > 1 or kind[value] in parents)]
-    return [*below, *missing]
+    covered = [value for value in kind if kind[value] in parents]
+    if 2 * (len(covered) - 1) > len(kind) - 1 or len(parents) > 1:
+        covered = few_nodes(set(present), kind)
+    return [*(value for value in set(everyones) if value in covered), *missing]
+
+
+def few_nodes(values: set, parent_of: Mapping) -> list:
+    """What at most four values and parents leave open that cover some values: as little as can be, or everything."""
+    below = {parent: {value for value in parent_of if parent_of[value] == parent} for parent in parent_of.values()}
+    ways = []
+    for whole in itertools.product([True, False], repeat=len(below)):
+        under_each = zip(whole, below.values(), strict=True)
+        own = [(values & under, under if is_whole else values & under) for is_whole, under in under_each]
+        shown = [(used, leaves_open) for used, leaves_open in own if used]
+        n_labels = sum(1 if leaves_open != used or len(used) == 1 else len(used) for used, leaves_open in shown)
+        if n_labels <= 4:
+            ways.append(sorted(value for _, leaves_open in shown for value in leaves_open))
+    return min(ways, key=len, default=list(parent_of))
 
 
 def most_frequent(values: Sequence) -> object:

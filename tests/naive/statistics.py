@@ -1,6 +1,6 @@
 """The measures of Li and Sarkar (2013) as they are defined. Never optimise this file; never import the package here.
 
-Tables are lists of tuples of numbers, one a record; groups and classes are one label a record.
+Tables are lists of tuples of numbers, one per record; groups and classes are one label per record.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ def mondrian(table: list[Record], attributes: list[Attribute], holds: Holds) -> 
 
 
 def decomposition(table: list[Record], attributes: list[Attribute], holds: Holds) -> tuple[Groups, float]:
-    """Mondrian on one record a person, of which `holds` is asked: mean of the numbers, most frequent category."""
+    """Mondrian on one record per person, of which `holds` is asked: mean of the numbers, most frequent category."""
     columns = columns_of(table, attributes)
     alone: list[Record] = []
     for person in records_of(table):

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.attacking.mining import Item, Knowledge, Rule, Rules
 from shoal.attacking.mining.knowledge import knowledge_rules
 from shoal.errors import CannotSatisfyError, ParameterError, PolicyError, SchemaError
 from shoal.publishing.manifest import check_manifest
@@ -33,8 +34,11 @@ def patients(n: int = 120, seed: int = 5) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["age", "sex", "disease"], orient="row")
 
 
-def rule(when: dict[str, str], value: str) -> shoal.Rule:
-    return shoal.Rule(tuple(shoal.Item(*item) for item in when.items()), shoal.Item("disease", value))
+def rule(when: dict[str, str], value: str) -> Rule:
+    return Rule(
+        tuple(Item(*item) for item in when.items()),
+        Item("disease", value),
+    )
 
 
 MEN, WOMEN = rule({"sex": "m"}, "ovary"), rule({"sex": "f"}, "prostate")
@@ -52,7 +56,7 @@ def test_rules_are_mined_from_the_table_that_is_protected() -> None:
 
 def test_the_model_says_how_they_are_mined_and_else_the_adversary() -> None:
     asked = {"l": 2, "min_expectation": "0.999"}
-    knowledge = shoal.Knowledge(min_expectation=Fraction(1, 2), max_len=2, facts=(MEN,))
+    knowledge = Knowledge(min_expectation=Fraction(1, 2), max_len=2, facts=(MEN,))
     release = shoal.protect(patients(), SCHEMA, [shoal.MatchingDiversity(**asked)], knowledge=knowledge)
     expected = replace(knowledge, min_expectation=Fraction("0.999"))
     assert release.rules == knowledge_rules(patients(), SCHEMA, expected)
@@ -60,7 +64,7 @@ def test_the_model_says_how_they_are_mined_and_else_the_adversary() -> None:
 
 
 def test_models_of_one_run_reckon_with_one_adversary() -> None:
-    one, other = shoal.Rules((MEN,)), shoal.Rules((WOMEN,))
+    one, other = Rules((MEN,)), Rules((WOMEN,))
     two = [shoal.MatchingDiversity(l=2, rules=one), shoal.MatchingDiversity(l=3, rules=other)]
     with pytest.raises(ParameterError, match="one adversary"):
         shoal.protect(patients(), SCHEMA, two)
@@ -69,22 +73,27 @@ def test_models_of_one_run_reckon_with_one_adversary() -> None:
     with pytest.raises(ParameterError, match="max_len"):
         shoal.protect(patients(), SCHEMA, [shoal.MatchingDiversity(l=2, max_len=n) for n in (1, 2)])
     with pytest.raises(ParameterError, match="Put them together"):
-        shoal.protect(patients(), SCHEMA, two[:1], knowledge=shoal.Knowledge(facts=(WOMEN,)))
+        shoal.protect(patients(), SCHEMA, two[:1], knowledge=Knowledge(facts=(WOMEN,)))
     shoal.protect(patients(), SCHEMA, [two[0], replace(two[1], rules=one, column="disease")])
 
 
 def test_rules_that_the_data_break_are_refused_with_counts_and_without_values() -> None:
-    wrong = shoal.Rules((rule({"sex": "m"}, "flu"), MEN))
+    wrong = Rules((rule({"sex": "m"}, "flu"), MEN))
     n_wrong = patients().filter(sex="m", disease="flu").height
     with pytest.raises(ParameterError, match=rf"{n_wrong} of 120 persons .* 'disease'") as refusal:
         shoal.protect(patients(), SCHEMA, [shoal.MatchingDiversity(l=2, rules=wrong)])
     assert "flu" not in str(refusal.value)
     with pytest.raises(PolicyError, match=f"{n_wrong} of the"):
-        shoal.protect(patients(), SCHEMA, [shoal.MatchingDiversity(l=2)], knowledge=shoal.Knowledge(facts=(wrong[0],)))
+        shoal.protect(
+            patients(),
+            SCHEMA,
+            [shoal.MatchingDiversity(l=2)],
+            knowledge=Knowledge(facts=(wrong[0],)),
+        )
 
 
 def test_persons_with_too_few_values_are_counted_with_the_rules_that_exclude_the_others() -> None:
-    known = shoal.Rules((MEN, rule({"sex": "m"}, "prostate"), WOMEN, rule({"age": "20-29"}, "gout")))
+    known = Rules((MEN, rule({"sex": "m"}, "prostate"), WOMEN, rule({"age": "20-29"}, "gout")))
     frame = patients().filter((pl.col("sex") == "f") | (pl.col("disease") != "prostate"))
     n_young_men = frame.filter((pl.col("age") < 30) & (pl.col("sex") == "m")).height
     with pytest.raises(CannotSatisfyError) as refusal:
@@ -104,9 +113,7 @@ def test_the_rules_that_exclude_are_named_by_their_place() -> None:
     frame = pl.DataFrame(
         {"age": [30, 31, 40, 41], "sex": ["m", "m", "f", "f"], "disease": ["flu", "flu", "cold", "gout"]}
     )
-    known = shoal.Rules(
-        (rule({"sex": "f"}, "flu"), rule({"sex": "m"}, "cold"), rule({"age": "30-31", "sex": "m"}, "gout"))
-    )
+    known = Rules((rule({"sex": "f"}, "flu"), rule({"sex": "m"}, "cold"), rule({"age": "30-31", "sex": "m"}, "gout")))
     with pytest.raises(CannotSatisfyError, match=r"2 of 3 rules, about 'sex', 'age': numbers 2, 3\.") as refusal:
         shoal.protect(frame, SCHEMA, [shoal.MatchingDiversity(l=2, rules=known)])
     assert "2 of 4 persons" in str(refusal.value)
@@ -119,7 +126,7 @@ def test_a_whole_table_that_leaves_too_few_by_matching_is_refused() -> None:
     """One woman among men: she may have every value by herself, and yet only one is left for her."""
     frame = pl.DataFrame({"age": [30, 31, 32], "sex": ["f", "m", "m"], "disease": ["ovary", "flu", "cold"]})
     with pytest.raises(CannotSatisfyError, match=r"leave 1 persons fewer than 2 values, the fewest 1, once the rules"):
-        shoal.protect(frame, SCHEMA, [shoal.MatchingDiversity(l=2, rules=shoal.Rules((MEN,)))])
+        shoal.protect(frame, SCHEMA, [shoal.MatchingDiversity(l=2, rules=Rules((MEN,)))])
 
 
 def test_persons_with_too_few_values_can_be_left_out() -> None:
@@ -127,7 +134,7 @@ def test_persons_with_too_few_values_can_be_left_out() -> None:
         [patients(), pl.DataFrame({"age": [70], "sex": ["f"], "disease": ["ovary"]})], how="vertical_relaxed"
     )
     alone = [rule({"age": "70"}, value) for value in ("flu", "cold", "asthma", "gout", "prostate")]
-    known = shoal.Rules((MEN, WOMEN, *alone))
+    known = Rules((MEN, WOMEN, *alone))
     models = [shoal.MatchingDiversity(l=3, rules=known)]
     with pytest.raises(CannotSatisfyError, match="1 of 121 persons"):
         shoal.protect(frame, SCHEMA, models)
@@ -170,13 +177,13 @@ def test_other_rules_than_those_of_the_release_are_not_answered_from_the_steward
 ) -> None:
     """What the steward keeps is what the release's own rules exclude: with another fact more may be excluded."""
     release = shoal.protect(patients(), SCHEMA, [shoal.MatchingDiversity(l=3)], mask=mask, **options)
-    more = shoal.Rules((*(release.rules or ()), rule({"age": "20-29"}, "flu"), rule({"age": "20-29"}, "cold")))
+    more = Rules((*(release.rules or ()), rule({"age": "20-29"}, "flu"), rule({"age": "20-29"}, "cold")))
     answer = shoal.verify(release.data, SCHEMA, [shoal.MatchingDiversity(l=3, rules=more)], **kept_of(release))
     assert not answer.holds
-    fewer = shoal.Rules((release.rules or ())[:1])
+    fewer = Rules((release.rules or ())[:1])
     answer = shoal.verify(release.data, SCHEMA, [shoal.MatchingDiversity(l=3, rules=fewer)], **kept_of(release))
     assert answer.holds == (mask in ("anatomize", "permute") and not options)
-    same = shoal.Rules(tuple(reversed(release.rules or ())))
+    same = Rules(tuple(reversed(release.rules or ())))
     answer = shoal.verify(release.data, SCHEMA, [shoal.MatchingDiversity(l=3, rules=same)], **kept_of(release))
     assert answer.holds
 
@@ -224,7 +231,7 @@ def test_what_the_steward_keeps_must_be_of_the_release() -> None:
 def test_what_is_excluded_is_said_once_of_a_person() -> None:
     frame = patients().with_columns(person=pl.Series([f"p{n // 2}" for n in range(120)]))
     schema = replace(SCHEMA, person="person")
-    release = shoal.protect(frame, schema, [shoal.MatchingDiversity(l=2, rules=shoal.Rules())], mask="range")
+    release = shoal.protect(frame, schema, [shoal.MatchingDiversity(l=2, rules=Rules())], mask="range")
     excluded = release.published.excluded
     assert excluded is not None
     assert shoal.verify(release.data, schema, release.models, excluded=excluded).holds
@@ -240,8 +247,7 @@ def test_a_release_folder_keeps_the_rules(tmp_path: Path, mask: str, format: str
     release = shoal.protect(patients(), SCHEMA, [shoal.MatchingDiversity(l=3)], mask=mask)
     folder = release.write(tmp_path / "out", format=format)
     assert (
-        json.loads((folder / "steward/rules.json").read_text(encoding="utf-8"))
-        == (release.rules or shoal.Rules()).to_dict()
+        json.loads((folder / "steward/rules.json").read_text(encoding="utf-8")) == (release.rules or Rules()).to_dict()
     )
     listed = {entry["path"] for entry in json.loads((folder / "steward/manifest.json").read_bytes())["files"]}
     assert "steward/rules.json" in listed

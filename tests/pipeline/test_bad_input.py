@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import CannotSatisfyError, Hierarchy, InputError, ParameterError, Schema, SchemaError, ShoalError
+from shoal import Hierarchy, Schema
+from shoal.errors import CannotSatisfyError, InputError, ParameterError, SchemaError, ShoalError
 from shoal.grouping.grouping import Grouping
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 
@@ -273,7 +274,7 @@ def test_nor_do_warnings_notes_and_verdicts() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         release = shoal.protect(data, schema, G, max_suppressed=1, allow_alone=True)
-    with pytest.raises(shoal.PrivacyNotMetError) as refusal:
+    with pytest.raises(shoal.errors.PrivacyNotMetError) as refusal:
         shoal.protect(data, schema, G, max_suppressed=1)
     said = everything_said(refusal.value)
     assert "alone in their group by the kept column" in said
@@ -329,7 +330,7 @@ def test_nasty_columns_are_protected_or_refused_by_name(nasty: str, role: str) -
     for mask in ("range", "mean", "suppress"):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", shoal.ShoalWarning)
+                warnings.simplefilter("ignore", shoal.errors.ShoalWarning)
                 release = shoal.protect(data, schema, G, mask=mask)
         except ShoalError as error:
             refusals.append(str(error))

@@ -26,13 +26,13 @@ def test_a_kind_may_follow_the_name_in_python_as_on_the_command_line() -> None:
     assert named.columns[1:] == (shoal.Number("zip"), shoal.Nominal("sex"), shoal.Ordered("level"), shoal.Date("born"))
     assert shoal.Schema(quasi=[shoal.Number("odd:date")]).quasi_names == ("odd:date",)
     mixed = pl.DataFrame({"zip": ["1234", "12A", "1234", "12A"]})
-    with pytest.raises(shoal.SchemaError, match="zip:nominal"):
+    with pytest.raises(shoal.errors.SchemaError, match="zip:nominal"):
         shoal.assess(mixed, shoal.Schema(quasi=["zip"]))
     assert shoal.assess(mixed, shoal.Schema(quasi=["zip:nominal"])).k == 2
 
 
 def test_a_kind_that_there_is_not_is_named_as_such() -> None:
-    with pytest.raises(shoal.SchemaError) as refusal:
+    with pytest.raises(shoal.errors.SchemaError) as refusal:
         shoal.assess(pl.DataFrame({"zip": ["1", "2"]}), shoal.Schema(quasi=["zip:nominl"]))
     assert "'zip' is named with the kind 'nominl'" in str(refusal.value)
     assert "Did you mean 'nominal'?" in str(refusal.value)
@@ -76,10 +76,10 @@ def test_a_seed_of_numpy_is_a_seed() -> None:
 
 def test_models_of_size_are_not_advised_to_make_the_table_smaller() -> None:
     for model, reach in ((shoal.PersonKAnonymity(k=9), "at most 8."), (shoal.KAnonymity(k=20), "at most 19.")):
-        with pytest.raises(shoal.CannotSatisfyError) as refusal:
+        with pytest.raises(shoal.errors.CannotSatisfyError) as refusal:
             shoal.protect(clinics(), SCHEMA, [model])
         assert str(refusal.value).endswith(f"Ask for {reach}")
-    with pytest.raises(shoal.CannotSatisfyError, match="max_suppressed"):
+    with pytest.raises(shoal.errors.CannotSatisfyError, match="max_suppressed"):
         shoal.protect(clinics(), SCHEMA, [shoal.GBalance(g=0.9)])
 
 
@@ -130,7 +130,8 @@ def test_a_policy_runs_as_its_parts_do(tmp_path: Path) -> None:
 def test_a_release_is_shown_in_a_few_lines_and_never_pickled() -> None:
     release = shoal.protect(clinics(), SCHEMA, [shoal.GBalance(g=0.5)], seed=7)
     shown = repr(release)
-    assert shown.startswith("Release: holds\n  g-balance 0.5: ")
+    assert shown.startswith("Release: holds\n  model")
+    assert "g-balance" in shown
     assert len(shown) < 400
     assert "Charlie" not in shown
     assert release != shoal.protect(clinics(), SCHEMA, [shoal.GBalance(g=0.5)], seed=7)

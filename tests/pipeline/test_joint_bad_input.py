@@ -118,7 +118,7 @@ def test_no_sensitive_attribute_is_refused_and_answered() -> None:
 
 def test_exponential_l_of_several_records_is_refused_and_answered() -> None:
     frame = patients(most_records=3)
-    with pytest.raises(SchemaError, match="one record a person"):
+    with pytest.raises(SchemaError, match="one record per person"):
         shoal.protect(frame, ONE_RECORD, [shoal.ExponentialL(l=1)])
     assert not shoal.assess(frame, ONE_RECORD, [shoal.ExponentialL(l=1)]).holds
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import pipeline
+from shoal.attacking.mining import Item, Rule, Rules
 from shoal.errors import ParameterError, SchemaError
 from shoal.policy import Policy
 from shoal.publishing.read import read_published
@@ -95,23 +95,23 @@ def test_a_folder_verifies_and_its_policy_says_it(clinics: pl.DataFrame, tmp_pat
     published = read_published(folder / "release.csv", csv=CsvOptions())
     verified = shoal.verify(published.frame, policy.schema_of_release(), policy.models, linked=published.linked)
     assert verified.holds
-    exposed = pipeline.attack_by_exclusion(published.frame, policy.schema_of_release(), linked=published.linked)
+    exposed = shoal.attacking.attack_by_exclusion(published.frame, policy.schema_of_release(), linked=published.linked)
     assert exposed[0].groups == 3
     with pytest.raises(SchemaError, match=r"steward/linked\.parquet"):
-        pipeline.attack_by_exclusion(published.frame, policy.schema_of_release())
+        shoal.attacking.attack_by_exclusion(published.frame, policy.schema_of_release())
     with pytest.raises(ParameterError, match="no pseudonyms"):
         release.write(tmp_path / "map", keep_person_map=True)
 
 
 def test_rules_are_reckoned_with(clinics: pl.DataFrame) -> None:
-    rules = shoal.Rules([shoal.Rule((shoal.Item("gender", "Male"),), shoal.Item("disease", "Flu"))])
+    rules = Rules([Rule((Item("gender", "Male"),), Item("disease", "Flu"))])
     model = shoal.MatchingDiversity(l=2, rules=rules)
     release = shoal.protect(clinics, schema(), [model], seed=1)
     assert release.verdict.models[0].checked_from == "steward"
     published = release.published
     found = shoal.verify(published.frame, schema(), [model], linked=published.linked, excluded=published.excluded)
     assert found.holds
-    (known,) = shoal.attack_background(published.frame, schema(), l=2, linked=published.linked)
+    (known,) = shoal.attacking.attack_background(published.frame, schema(), l=2, linked=published.linked)
     assert known.vulnerable_by_matching == 0
 
 
@@ -134,7 +134,7 @@ def test_one_record_a_person_cannot_be_seen_without_ids() -> None:
     forged = frame.drop("name").with_columns(pl.lit(1).alias(GROUP))
     found = shoal.verify(forged, given, [shoal.LDiversity(l=2)], mask="permute")
     assert not found.holds
-    assert "ids of persons" in found.problems[0]
+    assert "person ids" in found.problems[0]
 
 
 def test_anatomized_tables_have_no_ids_anyway(clinics: pl.DataFrame) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 import shoal
 from shoal.demo.patients import made_up_patients
-from shoal.measuring.queries import Condition, estimated_on
+from shoal.measuring.asking import Condition
+from shoal.measuring.queries import estimated_on
 from shoal.publishing.read import read_published
 from shoal.publishing.release import Release
 from shoal.reading import CsvOptions
@@ -48,13 +49,13 @@ def test_means_stay_exact_up_to_what_is_shown(patients: pl.DataFrame) -> None:
 
 
 def test_too_much_linkage_is_refused(patients: pl.DataFrame) -> None:
-    with pytest.raises(shoal.PrivacyNotMetError, match="linked to their original numbers"):
+    with pytest.raises(shoal.errors.PrivacyNotMetError, match="linked to their original numbers"):
         perturbed(patients, max_linkage=0.0001)
     assert perturbed(patients, max_linkage=1.0).verdict.holds
 
 
 def test_the_gate_goes_with_this_mask_only(patients: pl.DataFrame) -> None:
-    with pytest.raises(shoal.ParameterError, match="max_linkage"):
+    with pytest.raises(shoal.errors.ParameterError, match="max_linkage"):
         shoal.protect(patients, SCHEMA, MODELS, max_linkage=0.1)
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.attacking.mining import Rules
 from shoal.engines.stream import verify_file
 from shoal.errors import ParameterError, SchemaError
 from shoal.publishing.related import Star, StarTable, verify_star
@@ -98,11 +99,11 @@ def test_what_the_steward_keeps_of_groups_is_not_taken_for_a_table_in_ranges() -
 
 
 def test_no_attack_takes_a_column_for_groups() -> None:
-    exposed = shoal.attack_by_exclusion(RAW, SCHEMA, exclude=0)[0]
+    exposed = shoal.attacking.attack_by_exclusion(RAW, SCHEMA, exclude=0)[0]
     assert exposed.exposed_persons == 4
     with pytest.raises(SchemaError, match="say the mask"):
-        shoal.attack_background(RAW, SCHEMA, shoal.Rules())
-    (known,) = shoal.attack_background(RAW, SCHEMA, shoal.Rules(), mask="permute")
+        shoal.attacking.attack_background(RAW, SCHEMA, Rules())
+    (known,) = shoal.attacking.attack_background(RAW, SCHEMA, Rules(), mask="permute")
     assert known.vulnerable_by_matching == 0
 
 

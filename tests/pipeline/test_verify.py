@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import InputError, Nominal, ParameterError, Schema, SchemaError
+from shoal import Nominal, Schema
 from shoal.engines.stream.recount import verify_file
+from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.judging.verdict import Answer
 from shoal.publishing.related.star import Star, StarTable
@@ -120,7 +121,9 @@ def test_the_published_table_decides_not_the_grouping() -> None:
         def group(self, table: Any, models: Any, progress: Any) -> Any:
             return Grouping(np.arange(table.n_persons, dtype=np.int32), table.n_persons)
 
-    with pytest.raises(shoal.PrivacyNotMetError, match=r"of \d+ groups break g-balance 0.6 .*Nothing was written"):
+    with pytest.raises(
+        shoal.errors.PrivacyNotMetError, match=r"of \d+ groups break g-balance 0.6 .*Nothing was written"
+    ):
         shoal.protect(visits(), SCHEMA, MODELS, method=PutsEachPersonAlone(), mask=ShowsEverything())
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from shoal.attacking.mining.knowledge import Knowledge
 from shoal.attacking.mining.rules import Item, Rule
 from shoal.errors import PolicyError
-from shoal.policy import Policy, explain
+from shoal.policy import Policy
+from shoal.policy.explain import explain
 from shoal.policy.write import rule_table, value_text
 from shoal.table.schema import Schema
 
@@ -124,7 +125,7 @@ def test_in_plain_words() -> None:
         ({"fact": []}, "knowledge.fact: there is no such key.*Did you mean 'facts'"),
         ({"facts": "sex"}, "knowledge.facts: must be a list"),
         ({"facts": ["sex"]}, r"knowledge.facts\[1\]: a rule must be a table such as"),
-        ({"facts": [{"when": {}, "never": {"s": "x"}}]}, "says of nobody"),
+        ({"facts": [{"when": {}, "never": {"s": "x"}}]}, "does not say whom"),
         (
             {"strike": [{"when": {"a": "b"}, "never": {"s": "x", "t": "y"}}]},
             r"knowledge.strike\[1\]: A rule needs `when`",

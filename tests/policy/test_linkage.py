@@ -11,7 +11,8 @@ import pytest
 import shoal
 from shoal.demo.patients import made_up_patients
 from shoal.errors import PolicyError
-from shoal.policy import Policy, explain
+from shoal.policy import Policy
+from shoal.policy.explain import explain
 
 COLUMNS = {"quasi": ["age:number"], "sensitive": ["disease"]}
 
@@ -54,7 +55,7 @@ def test_what_is_no_share_is_a_fault_with_its_place(wrong: object) -> None:
 def test_protect_refuses_what_is_no_share(wrong: object) -> None:
     frame = made_up_patients(30, seed=1).select("age", "disease")
     schema = shoal.Schema(quasi=["age"], sensitive=["disease"])
-    with pytest.raises(shoal.ParameterError, match="max_linkage must be a share from 0 to 1"):
+    with pytest.raises(shoal.errors.ParameterError, match="max_linkage must be a share from 0 to 1"):
         shoal.protect(frame, schema, [shoal.KAnonymity(k=3)], mask="perturb", max_linkage=wrong)  # type: ignore[arg-type]
 
 

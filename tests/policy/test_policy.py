@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import InputError, SchemaError
 from shoal.models import BetaLikeness, GBalance, HAffiliation, KAnonymity, RecordRisk, TCloseness
-from shoal.policy import Policy, explain
+from shoal.policy import Policy
+from shoal.policy.explain import explain
 from shoal.policy.numbers import exact_decimal, number_or_text
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.schema import Nominal, Number, Ordered, Schema
@@ -186,6 +187,11 @@ def test_the_explanation_says_what_is_promised_and_what_is_published() -> None:
         "At most 3 persons may be left out",
     ]:
         assert sentence in told
+
+
+def test_it_is_said_that_a_missing_sensitive_value_is_protected() -> None:
+    document = {"columns": {"quasi": ["age:number"], "sensitive": ["lab"]}, "models": {"record-risk": "1/10"}}
+    assert "A missing one is a value to protect too." in explain(Policy.from_document(document))
 
 
 def test_every_model_is_explained_with_its_parameters() -> None:

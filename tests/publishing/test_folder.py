@@ -405,7 +405,7 @@ def refused(target: Path, match: str, *, overwrite: bool = True, inputs: list[Pa
 
 def test_release_is_replaced_only_when_asked(target: Path) -> None:
     publish(target, "first")
-    refused(target, r"not empty \(5 files\).*--overwrite", overwrite=False)
+    refused(target, r"not empty \(5 files\).*overwrite=True", overwrite=False)
     assert words_in(target) == "first"
 
 

@@ -15,7 +15,7 @@ from shoal.errors import ShoalWarning
 from shoal.policy import Policy
 from shoal.publishing.labels import labels_that_leave
 from shoal.publishing.later import apply, read_stored, write_applied
-from shoal.reading import Labels, Reading, Source, read_files
+from shoal.reading import Labels, Reading, Source, read
 
 pytest.importorskip("pyreadstat")
 
@@ -75,7 +75,7 @@ def test_no_label_names_a_person_and_none_is_of_the_absent(tmp_path: Path, relea
     labels = {name: column["value_labels"] for name, column in book.items() if "value_labels" in column}
     assert labels == {name: {str(code): text for code, text in of_codes.items()} for name, of_codes in CODES.items()}
     if format != "csv":
-        file = read_files(folder / f"release.{format}").labels
+        file = read(folder / f"release.{format}").labels
         assert (file.columns, file.codes) == ({}, {"disease": CODES["disease"]})
     said = " ".join(str(warning.message) for warning in told)
     assert "2 of the published columns have labels, which stay here" in said
@@ -90,7 +90,7 @@ def test_labels_of_columns_are_shown_where_they_leave(tmp_path: Path, release: s
     assert any("'sex' is \"Sex of the person\"; 'visit' is \"Visit\"" in str(warning.message) for warning in told)
     refuse_canaries(folder)
     assert {name: column["label"] for name, column in book_of(folder).items() if "label" in column} == COLUMNS
-    assert read_files(folder / f"release.{format}").labels.columns == COLUMNS
+    assert read(folder / f"release.{format}").labels.columns == COLUMNS
     assert Policy.load(folder / "steward" / "policy.toml").column_labels
     assert "Sex of the person" in (folder / "steward" / "report.json").read_text()
 
@@ -126,4 +126,4 @@ def test_later_records_bring_no_new_labels(tmp_path: Path, release: shoal.Releas
     applied = apply(stored, Reading(new, Source((), "sav")), SCHEMA)
     folder = write_applied(applied, tmp_path / "two", labels=labels)
     refuse_canaries(folder)
-    assert read_files(folder / "release.sav").labels == Labels({}, {"disease": CODES["disease"]})
+    assert read(folder / "release.sav").labels == Labels({}, {"disease": CODES["disease"]})

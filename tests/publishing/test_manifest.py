@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from shoal.errors import InputError, ParameterError
 from shoal.publishing.manifest import (
     MANIFEST_PATH,
-    build_manifest,
     check_manifest,
     read_manifest,
     sha256_of_file,
@@ -46,7 +45,7 @@ def describe(folder: Path, **changed: Any) -> dict[str, Any]:
         "finished": NOON + timedelta(seconds=90),
         "extra": {},
     }
-    return build_manifest(folder, **{**options, **changed})
+    return write_manifest(folder, **{**options, **changed})
 
 
 @pytest.fixture

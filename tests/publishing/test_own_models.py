@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,8 +15,9 @@ import shoal
 from shoal.cli.main import cli
 from shoal.engines.stream import protect_file
 from shoal.errors import ParameterError
-from shoal.models import MODELS, Model
+from shoal.models import Model
 from shoal.models.counts import GroupCounts
+from tests.conftest import Installed
 
 FRAME = pl.DataFrame({"p": range(40), "q": [f"{n // 4}" for n in range(40)]})
 SCHEMA = shoal.Schema(person="p", quasi=["q"])
@@ -74,24 +74,16 @@ def test_what_verify_could_not_read_back_is_not_written(tmp_path: Path, model: A
     assert not (tmp_path / "out").exists()
 
 
-def offered(monkeypatch: pytest.MonkeyPatch, cls: type) -> None:
-    entry = EntryPoint("even-groups", f"{cls.__module__}:{cls.__name__}", "shoal.models")
-    monkeypatch.setattr("shoal.models.entry_points", lambda **named: EntryPoints([entry]).select(**named))
-    monkeypatch.setitem(MODELS, "even-groups", cls)  # put back afterwards
-    del MODELS["even-groups"]
-
-
-def test_one_that_a_package_offers_is_written_and_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    offered(monkeypatch, EvenGroups)
+def test_one_that_a_package_offers_is_written_and_verified(tmp_path: Path, installed: Installed) -> None:
+    installed("even", "shoal.models", {"even-groups": f"{__name__}:EvenGroups"})
     released(EvenGroups(least=4)).write(tmp_path / "out")
-    del MODELS["even-groups"]  # as in another process
     answer = CliRunner().invoke(cli, ["verify", str(tmp_path / "out")])
     assert answer.exit_code == 0, answer.output
     assert "even-groups" in answer.output
 
 
-def test_one_that_cannot_be_made_again_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    offered(monkeypatch, Closed)
+def test_one_that_cannot_be_made_again_is_not_written(tmp_path: Path, installed: Installed) -> None:
+    installed("closed", "shoal.models", {"even-groups": f"{__name__}:Closed"})
     with pytest.raises(ParameterError, match="cannot be made again"):
         released(Closed()).write(tmp_path / "out")
     assert not (tmp_path / "out").exists()

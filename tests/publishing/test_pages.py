@@ -12,6 +12,7 @@ import pytest
 import shoal
 from shoal.errors import InputError, OutputError
 from shoal.publishing import pages
+from shoal.publishing.codebook import CODEBOOKS
 from shoal.publishing.manifest import check_manifest, read_manifest
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 
@@ -108,7 +109,7 @@ def test_the_manifest_keeps_all_else(folder: Path) -> None:
 
 def test_without_a_report_there_are_no_pages_and_no_numbers(tmp_path: Path) -> None:
     folder = shoal.protect(visits(), SCHEMA, MODELS, seed=11).write(tmp_path / "out", report=False)
-    assert {path.name for path in folder.iterdir()} == {"release.csv", "codebook.json", "steward"}
+    assert {path.name for path in folder.iterdir()} == {"release.csv", *CODEBOOKS, "steward"}
     assert not pages.has_numbers(folder)
     (folder / "steward/report.json").write_text(json.dumps({"max_gidr": 0.1}))  # as an older version wrote it
     assert not pages.has_numbers(folder)

@@ -14,6 +14,7 @@ import shoal
 from shoal import Schema
 from shoal.errors import InputError
 from shoal.models import Model
+from shoal.publishing.codebook import CODEBOOKS
 from shoal.publishing.read import read_published
 from shoal.reading import CsvOptions
 from tests.masking.patients import ONE_RECORD, patients
@@ -93,7 +94,9 @@ def test_odd_names_of_attributes_each_get_a_file(tmp_path: Path, format: str) ->
 def test_only_the_steward_has_what_links_values(tmp_path: Path) -> None:
     written(tmp_path / "out", keep_person_map=False)
     leaving = sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_file())
-    assert leaving == ["codebook.json", "release-disease.csv", "release-treatment.csv", "release.csv", "summary.html"]
+    assert leaving == sorted(
+        [*CODEBOOKS, "release-disease.csv", "release-treatment.csv", "release.csv", "summary.html"]
+    )
     assert (tmp_path / "out" / "steward" / "linked.parquet").is_file()
     book = (tmp_path / "out" / "codebook.json").read_text(encoding="utf-8")
     assert "linked" not in book

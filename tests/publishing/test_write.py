@@ -15,15 +15,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal import Hierarchy, Nominal, OutputError, ParameterError, PrivacyNotMetError, Schema
+from shoal import Hierarchy, Nominal, Schema
+from shoal.errors import OutputError, ParameterError, PrivacyNotMetError
 from shoal.policy import Policy
+from shoal.publishing.codebook import CODEBOOKS
 from shoal.publishing.manifest import check_manifest, read_manifest
 from shoal.publishing.release import Release
 from shoal.publishing.write import codebook, finite
-from shoal.reading import CsvOptions, read_files
+from shoal.reading import CsvOptions, read
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 
-LEAVING = {format: {f"release.{format}", "codebook.json", "summary.html"} for format in ("csv", "parquet")}
+LEAVING = {format: {f"release.{format}", *CODEBOOKS, "summary.html"} for format in ("csv", "parquet")}
 STAYING = {"policy.toml", "manifest.json", "groups.parquet", "scheme.parquet", "report.html", "report.json"}
 
 
@@ -57,12 +59,12 @@ def test_the_report_can_be_left_out(tmp_path: Path) -> None:
 def test_the_published_file_is_the_data_and_verifies(tmp_path: Path, format: str) -> None:
     made = release()
     folder = made.write(tmp_path / "out", format=format)
-    read = read_files(folder / f"release.{format}").frame
-    assert read.columns == made.data.columns
-    as_text = [frame.with_columns(pl.all().cast(pl.String)).rows() for frame in (read, made.data)]
+    again = read(folder / f"release.{format}").frame
+    assert again.columns == made.data.columns
+    as_text = [frame.with_columns(pl.all().cast(pl.String)).rows() for frame in (again, made.data)]
     assert as_text[0] == as_text[1]
     policy = Policy.load(folder / "steward" / "policy.toml")
-    answer = shoal.verify(read, policy.schema_of_release(), policy.models)
+    answer = shoal.verify(again, policy.schema_of_release(), policy.models)
     assert answer.holds
     assert answer.risk == made.risk
 

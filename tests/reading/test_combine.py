@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import InputError, ParameterError, SchemaError
-from shoal.reading import CsvOptions, Join, Reading, Source, join_persons, put_under_one_another, read_files
+from shoal.reading import CsvOptions, Join, Reading, Source, join_persons, put_under_one_another, read
 
 FRANKLIN = """\
 Admission no.,Name,Age,Gender,ZIP,Disease,Physician
@@ -69,7 +69,7 @@ def write(tmp_path: Path) -> Write:
 def test_the_two_clinics_of_the_paper(write: Write) -> None:
     """Kartal and Li (2020), Tables 1 and 2 put together as Table 3a."""
     paths = [write("franklin.csv", FRANKLIN), write("lexington.csv", LEXINGTON)]
-    reading = read_files(paths, rename=[{}, LEXINGTON_NAMES])
+    reading = read(paths, rename=[{}, LEXINGTON_NAMES])
     frame = reading.frame
     assert frame.height == 19
     assert frame.columns == ["Admission no.", "Name", "Age", "Gender", "ZIP", "Disease", "Physician"]
@@ -92,7 +92,7 @@ def test_the_two_clinics_of_the_paper(write: Write) -> None:
 
 
 def test_one_file_keeps_its_lines_and_may_be_renamed(write: Write) -> None:
-    reading = read_files(write("visits.csv", "a,b\n1,2\n3,4\n"), rename=[{"a": "b", "b": "a"}])
+    reading = read(write("visits.csv", "a,b\n1,2\n3,4\n"), rename=[{"a": "b", "b": "a"}])
     assert reading.frame.to_dict(as_series=False) == {"b": ["1", "3"], "a": ["2", "4"]}
     assert reading.line_of_record(1) == 3
 
@@ -100,7 +100,7 @@ def test_one_file_keeps_its_lines_and_may_be_renamed(write: Write) -> None:
 def test_columns_that_differ_are_all_named(write: Write) -> None:
     one, two = write("one.csv", "age,sex,zip\n1,2,3\n"), write("two.csv", "age,gender,zipcode\n1,2,3\n")
     with pytest.raises(SchemaError) as caught:
-        read_files([one, two])
+        read([one, two])
     message = str(caught.value)
     assert "'one.csv' has no column 'gender'." in message
     assert "'one.csv' has no column 'zipcode'.\nDid you mean 'zip'?" in message
@@ -111,13 +111,13 @@ def test_columns_that_differ_are_all_named(write: Write) -> None:
 def test_renaming_must_fit(write: Write) -> None:
     path = write("one.csv", "age,sex\n1,2\n")
     with pytest.raises(SchemaError, match=r"no column 'agee', named as column to be renamed\.\nDid you mean 'age'"):
-        read_files([path], rename=[{"agee": "a"}])
+        read([path], rename=[{"agee": "a"}])
     with pytest.raises(SchemaError, match="more than one column of the same name: 'sex'"):
-        read_files([path], rename=[{"age": "sex"}])
+        read([path], rename=[{"age": "sex"}])
     with pytest.raises(ParameterError, match="2 mappings of column names for 1 files"):
-        read_files([path], rename=[{}, {}])
+        read([path], rename=[{}, {}])
     with pytest.raises(ParameterError, match="no source"):
-        read_files([])
+        read([])
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_types_that_differ_are_brought_together(
     write: Write, one: pl.Series, two: pl.Series, together: pl.Series
 ) -> None:
     paths = [write("one.parquet", one.alias("c").to_frame()), write("two.parquet", two.alias("c").to_frame())]
-    assert read_files(paths).frame["c"].equals(together, check_dtypes=True, null_equal=True)
-    assert read_files(paths).source.format == "parquet"
+    assert read(paths).frame["c"].equals(together, check_dtypes=True, null_equal=True)
+    assert read(paths).source.format == "parquet"
 
 
 @pytest.mark.parametrize(
@@ -155,21 +155,21 @@ def test_types_that_differ_are_brought_together(
 def test_types_that_do_not_fit_are_refused(write: Write, one: pl.Series, two: pl.Series) -> None:
     paths = [write("one.parquet", one.alias("c").to_frame()), write("two.parquet", two.alias("c").to_frame())]
     with pytest.raises(SchemaError) as caught:
-        read_files(paths)
+        read(paths)
     assert f"Column 'c' has types that cannot be brought together: {one.dtype} in 'one.parquet'" in str(caught.value)
 
 
 def test_csv_takes_the_types_of_parquet(write: Write) -> None:
     typed = write("one.parquet", pl.DataFrame({"age": [1], "day": [date(2020, 1, 2)], "note": [None]}))
     text = write("two.csv", "note,day,age\nx,2020-01-03,2\n,,\n")
-    frame = read_files([typed, text]).frame
+    frame = read([typed, text]).frame
     assert frame.to_dict(as_series=False) == {
         "age": [1, 2, None],
         "day": [date(2020, 1, 2), date(2020, 1, 3), None],
         "note": [None, "x", None],
     }
     with pytest.raises(SchemaError) as caught:
-        read_files([typed, write("two.csv", "note,day,age\nx,2020-01-03,old\nx,,3\n")])
+        read([typed, write("two.csv", "note,day,age\nx,2020-01-03,old\nx,,3\n")])
     assert "Column 'age' is Int64 in another file, but 1 of 2 values in 'two.csv'" in str(caught.value)
     assert "old" not in str(caught.value)
 
@@ -181,7 +181,7 @@ RECORDS = "patient,disease\np2,Flu\np1,Asthma\np2,Ulcer\n"
 
 
 def test_every_record_gets_its_person(write: Write) -> None:
-    reading = read_files(
+    reading = read(
         [write("conditions.csv", RECORDS)],
         join=Join(person_file=write("persons.csv", PERSONS), on={"patient": "id"}),
     )
@@ -198,7 +198,7 @@ def test_every_record_gets_its_person(write: Write) -> None:
 
 def test_what_matches_nothing_is_counted(write: Write) -> None:
     records = write("conditions.csv", RECORDS + "p9,Flu\n,Flu\np8,Flu\n")
-    reading = read_files(
+    reading = read(
         records, join=Join(person_file=write("demographics.csv", PERSONS + ",f,1980\n"), on={"patient": "id"})
     )
     assert reading.frame.height == 3
@@ -213,11 +213,11 @@ def test_what_matches_nothing_is_counted(write: Write) -> None:
 def test_the_key_may_have_one_name_or_several_parts(write: Write) -> None:
     persons = write("persons.csv", "site,id,sex\na,1,f\nb,1,m\n")
     records = write("records.csv", "id,site,disease\n1,b,Flu\n1,a,Ulcer\n")
-    both = read_files(records, join=Join(person_file=persons, on={"id": "id", "site": "site"}))
+    both = read(records, join=Join(person_file=persons, on={"id": "id", "site": "site"}))
     assert both.frame["sex"].to_list() == ["m", "f"]
     assert both.notes == ()
     with pytest.raises(SchemaError, match=r"1 key occurs more than once in 'persons.csv'"):
-        read_files(write("records.csv", "id,disease\n1,Flu\n"), join=Join(person_file=persons, on="id"))
+        read(write("records.csv", "id,disease\n1,Flu\n"), join=Join(person_file=persons, on="id"))
     with pytest.raises(ParameterError, match="at least one key column"):
         Join(person_file=persons, on={})
 
@@ -225,7 +225,7 @@ def test_the_key_may_have_one_name_or_several_parts(write: Write) -> None:
 def test_repeated_keys_are_counted_once_each(write: Write) -> None:
     persons = write("persons.csv", "patient,sex\n" + "p1,f\n" * 3 + "p2,m\n" * 2 + "p3,m\n,m\n,f\n")
     with pytest.raises(SchemaError, match=r"^2 keys occur more than once"):
-        read_files(write("conditions.csv", RECORDS), join=Join(person_file=persons, on="patient"))
+        read(write("conditions.csv", RECORDS), join=Join(person_file=persons, on="patient"))
 
 
 def test_absent_key_is_refused_with_a_hint(write: Write) -> None:
@@ -233,40 +233,40 @@ def test_absent_key_is_refused_with_a_hint(write: Write) -> None:
     with pytest.raises(
         SchemaError, match=r"'conditions.csv' has no column 'patients', named as key\.\nDid you mean 'patient'"
     ):
-        read_files(records, join=Join(person_file=persons, on={"patients": "id"}))
+        read(records, join=Join(person_file=persons, on={"patients": "id"}))
     with pytest.raises(SchemaError, match=r"'persons.csv' has no column 'patient', named as key"):
-        read_files(records, join=Join(person_file=persons, on="patient"))
+        read(records, join=Join(person_file=persons, on="patient"))
 
 
 def test_columns_in_both_files_are_refused(write: Write) -> None:
     records = write("conditions.csv", "patient,sex,born,disease\np1,f,1950,Flu\n")
     with pytest.raises(SchemaError, match=r"in both 'conditions.csv' and 'persons.csv': 'sex', 'born'\."):
-        read_files(records, join=Join(person_file=write("persons.csv", PERSONS), on={"patient": "id"}))
+        read(records, join=Join(person_file=write("persons.csv", PERSONS), on={"patient": "id"}))
     persons = write("persons.csv", "id,patient\np1,x\n")
     with pytest.raises(SchemaError, match="'patient'"):
-        read_files(records, join=Join(person_file=persons, on={"patient": "id"}))
+        read(records, join=Join(person_file=persons, on={"patient": "id"}))
 
 
 def test_no_match_at_all_is_an_error(write: Write) -> None:
     records = write("conditions.csv", "patient,disease\nP1,Flu\n")
     with pytest.raises(InputError, match="None of the 1 records"):
-        read_files(records, join=Join(person_file=write("persons.csv", PERSONS), on={"patient": "id"}))
+        read(records, join=Join(person_file=write("persons.csv", PERSONS), on={"patient": "id"}))
 
 
 def test_whole_number_keys_match_text(write: Write) -> None:
     records = write("conditions.csv", "patient,disease\n7,Flu\n8,Ulcer\n")
     persons = write("persons.parquet", pl.DataFrame({"patient": [8, 7], "sex": ["m", "f"]}))
-    frame = read_files(records, join=Join(person_file=persons, on="patient")).frame
+    frame = read(records, join=Join(person_file=persons, on="patient")).frame
     assert frame.to_dict(as_series=False) == {"patient": ["7", "8"], "disease": ["Flu", "Ulcer"], "sex": ["f", "m"]}
     fractions = write("persons.parquet", pl.DataFrame({"patient": [8.0, 7.0], "sex": ["m", "f"]}))
     with pytest.raises(SchemaError, match="types that cannot be compared"):
-        read_files(records, join=Join(person_file=fractions, on="patient"))
+        read(records, join=Join(person_file=fractions, on="patient"))
 
 
 def test_sources_are_put_together_before_the_join(write: Write) -> None:
     one, two = write("one.csv", RECORDS), write("two.csv", "who,disease\np3,Flu\n")
     join = Join(person_file=write("persons.csv", PERSONS), on={"patient": "id"})
-    reading = read_files([one, two], rename=[{}, {"who": "patient"}], join=join)
+    reading = read([one, two], rename=[{}, {"who": "patient"}], join=join)
     assert reading.frame["born"].to_list() == ["1960", "1950", "1960", "1970"]
 
 

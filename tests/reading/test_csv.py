@@ -201,7 +201,7 @@ def test_byte_order_mark_is_no_part_of_the_first_name(write: Write) -> None:
 def test_wrong_encoding_is_refused_with_its_place(write: Write) -> None:
     message = refusal(write("a,b\n1,2\n3,Köln\n".encode("latin-1")))
     assert "'visits.csv', line 3: the byte at position 11 is not utf-8." in message
-    assert "--encoding" in message
+    assert "encoding=" in message
     assert "K" not in message.split("line 3")[1].split("Name")[0]
 
 
@@ -214,13 +214,13 @@ def test_wrong_encoding_late_in_a_large_file_is_refused(write: Write) -> None:
 def test_undefined_byte_of_a_code_page_is_refused(write: Write) -> None:
     message = refusal(write(b"a\n1\n\x81\n"), CsvOptions(encoding="cp1252"))
     assert "line 3: the byte at position 4 is not cp1252" in message
-    assert "--encoding utf-8" in message
+    assert "encoding='utf-8'" in message
 
 
 def test_utf16_read_as_something_else_is_refused(write: Write) -> None:
     path = write("a,b\n1,2\n".encode("utf-16"))
-    assert "use --encoding utf-16" in refusal(path)
-    assert "use --encoding utf-16" in refusal(path, CsvOptions(encoding="latin-1"))
+    assert "use encoding='utf-16'" in refusal(path)
+    assert "use encoding='utf-16'" in refusal(path, CsvOptions(encoding="latin-1"))
     assert "utf-16" in refusal(write("a,b\n1,2\n".encode("utf-16-le")))
 
 
@@ -255,7 +255,7 @@ def test_decimal_commas_that_nobody_spoke_of_are_noted_and_stay(write: Write) ->
     (note,) = reading.notes
     assert note.startswith("Nothing but numbers with a comma is in 1 column of")
     assert "'weight'" in note
-    assert "--decimal ," in note
+    assert "decimal=','" in note
 
 
 def test_a_comma_that_ends_late_is_no_decimal_comma(write: Write) -> None:

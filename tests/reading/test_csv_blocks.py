@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import InputError
 from shoal.reading import CsvOptions, read_csv
-from shoal.reading.csv import decimal_commas, read_csv_blocks
+from shoal.reading.csv import read_csv_blocks
+from shoal.reading.forms import decimal_commas
 
 field = st.text(st.sampled_from('ab,"\n\r é'), max_size=5).filter(lambda text: "\r" not in text or '"' not in text)
 
@@ -43,6 +45,20 @@ def test_blocks_hold_what_the_whole_file_holds(
     path.write_bytes((b"\xef\xbb\xbf" if mark else b"") + text.encode())
     options = CsvOptions(delimiter=",")
     assert blocks(path, block, options).equals(read_csv(path, options).frame)
+
+
+def test_a_file_of_at_most_one_block_is_one_block_and_asks_no_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'a,b\r\n1,"x\r\ny"\r\n2,z\r\n\r\n')
+    monkeypatch.setitem(sys.modules, "shoal.kernels.lines", None)
+    size = path.stat().st_size
+    (block,) = read_csv_blocks(path, block_bytes=size).cut()
+    assert (block.content, block.start, block.line) == (b'1,"x\r\ny"\r\n2,z', 0, 2)
+    assert read_csv_blocks(path, block_bytes=size).names == ["a", "b"]
+    with pytest.raises(ImportError):
+        list(read_csv_blocks(path, block_bytes=size - 1).cut())
 
 
 @pytest.mark.parametrize("block", [1, 7, 10_000])
@@ -120,7 +136,7 @@ def test_any_bytes_are_read_alike_or_refused_by_both(
 def test_a_record_that_never_ends_is_refused_before_it_fills_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.reading.csv.MOST_BYTES_A_RECORD", 1_000_000)
+    monkeypatch.setattr("shoal.reading.csv.MOST_BYTES_PER_RECORD", 1_000_000)
     path = tmp_path / "t.csv"
     path.write_bytes(b'a,b\n1,2\n1,"' + b"x,y\n" * 1_000_000)
     with pytest.raises(InputError, match="line 3: a record does not end within 1 MB"):

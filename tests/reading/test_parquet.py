@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.engines.stream.read import FileSource
 from shoal.errors import InputError
-from shoal.reading import read_files, read_parquet
+from shoal.reading import read, read_parquet
 
 
 def refusal(path: Path) -> str:
@@ -87,9 +87,9 @@ def test_no_records(tmp_path: Path) -> None:
 def test_parquet_is_told_by_its_first_bytes_where_the_ending_says_nothing(tmp_path: Path) -> None:
     path = tmp_path / "visits"
     pl.DataFrame({"a": [1]}).write_parquet(path)
-    assert read_files([path]).source.format == "parquet"
+    assert read([path]).source.format == "parquet"
     path.write_text("a\n1\n")
-    assert read_files([path]).source.format == "csv"
+    assert read([path]).source.format == "csv"
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "arrows"])
@@ -102,8 +102,8 @@ def test_times_that_no_day_has_are_refused_and_not_missing(tmp_path: Path, endin
         with (pa.ipc.new_file if ending == "arrow" else pa.ipc.new_stream)(path, table.schema) as file:
             file.write_table(table)
     with pytest.raises(InputError, match="24:00:00 or later, which no time of a day is: 1 in 't'"):
-        read_files(path)
-    assert read_files(path, dropped=["t"]).frame["a"].to_list() == [1, 2]
+        read(path)
+    assert read(path, dropped=["t"]).frame["a"].to_list() == [1, 2]
     if ending == "parquet":
         with pytest.raises(InputError, match="24:00:00 or later"):
             FileSource.of_parquet(path)
@@ -116,6 +116,6 @@ def test_dates_that_no_calendar_has_are_refused_by_both_engines(tmp_path: Path) 
     schema = shoal.Schema(quasi=["age"], sensitive=["d"])
     told = r"before the year 1 or after 9999, such as infinity.*2 in 'd'"
     with pytest.raises(InputError, match=told):
-        shoal.assess(read_files(path).frame, schema)
+        shoal.assess(read(path).frame, schema)
     with pytest.raises(InputError, match=told):
         FileSource.of_parquet(path).refuse_unfit(schema)

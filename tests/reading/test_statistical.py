@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError, ParameterError, SchemaError
-from shoal.reading import Labels, read_arrow, read_excel, read_files, read_statistical
+from shoal.reading import Labels, read
 from tests.reading.sas import write_sas7bdat
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -45,7 +45,7 @@ def written(path: Path, frame: pl.DataFrame = SURVEY) -> Path:
 
 @pytest.mark.parametrize("format", ["sav", "dta", "xpt"])
 def test_types_and_labels_are_kept(tmp_path: Path, format: str) -> None:
-    reading = read_files(written(tmp_path / f"survey.{format}"))
+    reading = read(written(tmp_path / f"survey.{format}"))
     assert reading.frame.equals(SURVEY, null_equal=True)
     assert reading.frame.schema == SURVEY.schema
     assert (reading.source.format, reading.source.written_as) == (format, format)
@@ -56,7 +56,7 @@ def test_types_and_labels_are_kept(tmp_path: Path, format: str) -> None:
 
 @pytest.mark.parametrize("format", ["sav", "dta"])
 def test_labels_take_the_place_of_codes_in_their_order(tmp_path: Path, format: str) -> None:
-    frame = read_files(written(tmp_path / f"survey.{format}"), labels="values").frame
+    frame = read(written(tmp_path / f"survey.{format}"), labels="values").frame
     assert frame["sex"].to_list() == ["male", "female", "male", None]
     assert frame["grade"].to_list() == ["high", "low", "middle", "low"]
     assert frame["grade"].dtype == pl.Enum(["low", "middle", "high"])
@@ -68,19 +68,19 @@ def test_codes_without_a_label_of_their_own_stay_codes(tmp_path: Path) -> None:
     pyreadstat.write_sav(
         frame, path, variable_value_labels={"age": {99: "unknown"}, "sex": {1: "m", 2: "f"}, "grade": {1: "a", 2: "a"}}
     )
-    reading = read_statistical(path, "sav", labels="values")
+    reading = read(path, labels="values")
     assert reading.frame.to_dict(as_series=False) == {"age": [30, 99], "sex": ["m", "f"], "grade": [1, 2]}
     assert set(reading.labels.codes) == {"age", "grade"}
     assert "2 of 3 labelled columns" in reading.notes[0]
     assert "'age', 'grade'" in reading.notes[0]
     with pytest.raises(ParameterError):
-        read_statistical(path, "sav", labels="both")
+        read(path, labels="both")
 
 
 def test_declared_missing_values_and_empty_texts_are_missing(tmp_path: Path) -> None:
     path = tmp_path / "survey.sav"
     pyreadstat.write_sav(pl.DataFrame({"q": [1.0, 99.0], "s": ["a", ""]}), path, missing_ranges={"q": [99]})
-    assert read_files(path).frame.to_dict(as_series=False) == {"q": [1, None], "s": ["a", None]}
+    assert read(path).frame.to_dict(as_series=False) == {"q": [1, None], "s": ["a", None]}
 
 
 def test_times_longer_than_a_day_are_not_cut(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_times_longer_than_a_day_are_not_cut(tmp_path: Path) -> None:
     pyreadstat.write_sav(seconds, tmp_path / "a.sav", variable_format={"h": "TIME8", "i": "DTIME13"})
     pyreadstat.write_xport(seconds, tmp_path / "a.xpt", variable_format={"h": "TIME8", "i": "HHMM8"})
     for name in ("a.sav", "a.xpt"):
-        reading = read_files(tmp_path / name)
+        reading = read(tmp_path / name)
         assert reading.frame["h"].to_list() == [100_000.0, 86_400.0, 1.5, None]
         assert reading.frame["i"].to_list() == [time(0), time(0, 0, 1, 500_000), time(23, 59, 59), None]
         assert reading.notes == (
@@ -97,7 +97,7 @@ def test_times_longer_than_a_day_are_not_cut(tmp_path: Path) -> None:
         )
     moments = pl.DataFrame({"h": [1_900_000_000_000.0, None], "i": [3_600_000.0, None]})
     pyreadstat.write_dta(moments, tmp_path / "a.dta", variable_format={"h": "%tcHH:MM", "i": "%tcHH:MM"})
-    frame = read_files(tmp_path / "a.dta").frame
+    frame = read(tmp_path / "a.dta").frame
     assert frame.rows() == [(datetime(2020, 3, 16, 17, 46, 40), time(1)), (None, None)]
 
 
@@ -117,12 +117,12 @@ def test_dates_are_dates_in_whatever_form_they_are_shown(
     frame = pl.DataFrame({name: [number, None] for name in names})
     writer = {"sav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}[format]
     getattr(pyreadstat, writer)(frame, path, variable_format=dict(zip(names, kinds, strict=True)))
-    assert read_files(path).frame.rows() == [(date(2020, 1, 2),) * 4, (None,) * 4]
+    assert read(path).frame.rows() == [(date(2020, 1, 2),) * 4, (None,) * 4]
 
 
 def test_seconds_of_sas_that_are_shown_as_dates_are_no_days(tmp_path: Path) -> None:
     pyreadstat.write_xport(pl.DataFrame({"d": [1.9e9, None]}), tmp_path / "a.xpt", variable_format={"d": "DTDATE9"})
-    assert read_files(tmp_path / "a.xpt").frame["d"].to_list() == [datetime(2020, 3, 16, 17, 46, 40), None]
+    assert read(tmp_path / "a.xpt").frame["d"].to_list() == [datetime(2020, 3, 16, 17, 46, 40), None]
 
 
 def test_sas_data_sets_are_read_and_released_as_transport_files(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_sas_data_sets_are_read_and_released_as_transport_files(tmp_path: Path) 
     days = (date(2020, 1, 2) - date(1960, 1, 1)).days
     columns = {"person": ["a", "é", None], "visits": [1.0, None, 2.0**40], "dose": [0.5, 1e20, None]}
     write_sas7bdat(path, {**columns, "born": [float(days), None, 0.0]}, {"born": "DATE"})
-    reading = read_files(path)
+    reading = read(path)
     assert reading.frame.to_dict(as_series=False) == {
         "person": ["a", "é", None],
         "visits": [1, None, 2**40],
@@ -148,7 +148,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, format: str) -> None:
     for content in (b"", b"name,age\nCanaryPerson,30\n" * 50):
         path.write_bytes(content)
         with pytest.raises(InputError, match="damaged or encrypted") as caught:
-            read_files(path)
+            read(path)
         assert "Canary" not in str(caught.value)
 
 
@@ -160,7 +160,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / name).write_bytes(b"x")
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(InputError, match=r"pip install 'shoal\[stats\]'"):
-        read_files(tmp_path / name)
+        read(tmp_path / name)
 
 
 def test_labels_of_several_files_go_together_or_are_refused(tmp_path: Path) -> None:
@@ -169,13 +169,13 @@ def test_labels_of_several_files_go_together_or_are_refused(tmp_path: Path) -> N
     pyreadstat.write_sav(frame, one, variable_value_labels={"gender": {1: "male"}}, column_labels={"gender": "Gender"})
     pyreadstat.write_sav(frame.rename({"gender": "sex"}), two, variable_value_labels={"sex": {2: "female"}})
     pyreadstat.write_sav(frame, other, variable_value_labels={"gender": {1: "canary", 2: "female"}})
-    both = read_files([one, two], rename=[{}, {"sex": "gender"}])
+    both = read([one, two], rename=[{}, {"sex": "gender"}])
     assert both.labels == Labels({"gender": "Gender"}, {"gender": {2: "female", 1: "male"}})
     with pytest.raises(SchemaError, match=r"'gender' \(1 codes\)") as caught:
-        read_files([one, other])
+        read([one, other])
     assert "canary" not in str(caught.value)
     pyreadstat.write_sav(frame, one, variable_value_labels={"gender": {1: "male", 2: "female"}})
-    mapped = read_files([one, other], labels="values")
+    mapped = read([one, other], labels="values")
     assert mapped.frame["gender"].to_list() == ["male", "female", "canary", "female"]
 
 
@@ -204,7 +204,7 @@ VISITS = pl.DataFrame(
 
 
 def test_excel_types_are_kept(tmp_path: Path) -> None:
-    reading = read_files(workbook(tmp_path / "visits.xlsx", visits=VISITS))
+    reading = read(workbook(tmp_path / "visits.xlsx", visits=VISITS))
     assert reading.frame.with_columns(pl.col("seen").cast(pl.Datetime("us"))).equals(VISITS, null_equal=True)
     assert reading.frame.schema["born"] == pl.Date
     assert reading.source.format == "xlsx"
@@ -218,17 +218,17 @@ def test_a_mixture_of_numbers_and_texts_is_text_also_where_the_text_comes_last(t
         sheet = book.add_worksheet()
         for row, value in enumerate(["code", *range(5000), "x"]):
             sheet.write(row, 0, value)
-    codes = read_excel(path).frame["code"]
+    codes = read(path).frame["code"]
     assert codes.dtype == pl.String
     assert codes.to_list() == [*map(str, range(5000)), "x"]
 
 
 def test_a_sheet_is_named_where_there_are_several(tmp_path: Path) -> None:
     path = workbook(tmp_path / "visits.xlsx", visits=VISITS, others=VISITS.head(1))
-    assert read_files(path, sheet="others").frame.height == 1
+    assert read(path, sheet="others").frame.height == 1
     for sheet, words in ((None, "2 sheets: visits, others"), ("visit", "Did you mean 'visits'?")):
         with pytest.raises(InputError) as caught:
-            read_excel(path, sheet=sheet)
+            read(path, sheet=sheet)
         assert words in str(caught.value)
 
 
@@ -245,14 +245,14 @@ def test_a_sheet_without_names_or_records_is_refused(tmp_path: Path, header: lis
         if words != "no records":
             sheet.write_row(1, 0, ["CanaryPerson", 2])
     with pytest.raises(InputError, match=words) as caught:
-        read_excel(path)
+        read(path)
     assert "Canary" not in str(caught.value)
 
 
 def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.xlsx").write_text("name\nCanaryPerson\n")
     with pytest.raises(InputError, match="no Excel workbook"):
-        read_files(tmp_path / "a.xlsx")
+        read(tmp_path / "a.xlsx")
 
 
 def sheet_with(path: Path, fill: Callable[[Any, Any], None]) -> Path:
@@ -283,7 +283,7 @@ TOTALS = {"columns": [{"header": name} for name in "pxy"], "total_row": True}
     ],
 )  # fmt: skip
 def test_what_a_sheet_shows_otherwise_is_told(tmp_path: Path, fill: Callable[..., None], told: str) -> None:
-    (note,) = read_files(sheet_with(tmp_path / "odd.xlsx", fill)).notes
+    (note,) = read(sheet_with(tmp_path / "odd.xlsx", fill)).notes
     assert told in note
 
 
@@ -299,7 +299,7 @@ def test_what_a_sheet_shows_otherwise_is_told(tmp_path: Path, fill: Callable[...
 )  # fmt: skip
 def test_what_would_make_other_records_is_refused(tmp_path: Path, fill: Callable[..., None], told: str) -> None:
     with pytest.raises(InputError, match=told):
-        read_files(sheet_with(tmp_path / "odd.xlsx", fill))
+        read(sheet_with(tmp_path / "odd.xlsx", fill))
 
 
 def test_an_empty_text_of_a_formula_and_merged_headings_elsewhere_are_no_faults(tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_an_empty_text_of_a_formula_and_merged_headings_elsewhere_are_no_faults(
         sheet.write_row(0, 0, ["p", "x"])
         sheet.write_row(1, 0, ["a", "b"])
         sheet.write_formula(2, 0, '="c"', None, "c")
-    assert read_files(path, sheet="visits").notes == ()
+    assert read(path, sheet="visits").notes == ()
 
 
 # Arrow
@@ -329,7 +329,7 @@ def test_arrow_types_are_kept_in_files_and_streams(tmp_path: Path) -> None:
     frame.write_ipc(tmp_path / "visits.feather", compression="lz4")
     frame.write_ipc_stream(tmp_path / "visits.ipc")
     for name in ("visits.arrow", "visits.feather", "visits.ipc"):
-        reading = read_files(tmp_path / name)
+        reading = read(tmp_path / name)
         assert reading.frame.equals(frame, null_equal=True)
         assert reading.frame.schema == frame.schema
         assert reading.source.written_as == "arrow"
@@ -343,7 +343,7 @@ def test_every_cut_of_an_arrow_file_is_refused(tmp_path: Path) -> None:
     for length in (*range(40), len(content) // 2, len(content) - 8, len(content) - 1):
         cut.write_bytes(content[:length])
         with pytest.raises(InputError):
-            read_arrow(cut)
+            read(cut)
     cut.write_bytes(b"FEA1" + content)
     with pytest.raises(InputError, match="version 1"):
-        read_arrow(cut)
+        read(cut)

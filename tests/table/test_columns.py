@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shoal import Date, Hierarchy, Nominal, Number, Ordered, SchemaError
+from shoal import Date, Hierarchy, Nominal, Number, Ordered
+from shoal.errors import SchemaError
 from shoal.table.columns import CategoryColumn, NumberColumn, category_column, code_values, quasi_column
 from shoal.table.schema import Quasi
 

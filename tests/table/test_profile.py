@@ -19,7 +19,8 @@ from shoal.models import HAffiliation, RecordRisk
 from shoal.pipeline import protect
 from shoal.policy import Policy
 from shoal.policy.starter import starter_policy
-from shoal.table.profile import profile, words_of
+from shoal.table.column_names import words_of
+from shoal.table.profile import profile
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -92,7 +93,7 @@ def test_limits_are_ones_that_the_whole_table_meets() -> None:
 
 
 def test_the_first_release_of_a_starter_policy_has_many_groups() -> None:
-    """Where more than half of all persons have the commonest value, as with several visits a person."""
+    """Where more than half of all persons have the commonest value, as with several visits per person."""
     drawn = random.Random(1)
     visits = [
         (person, drawn.randint(20, 90), drawn.choice(["flu", "asthma", "ulcer", "reflux", "gastritis"]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shoal import Date, Hierarchy, Nominal, Number, Ordered, Schema, SchemaError
+from shoal import Date, Hierarchy, Nominal, Number, Ordered, Schema
+from shoal.errors import SchemaError
 
 COLUMNS = ["patient", "age", "gender", "disease", "visit", "name", "hospital"]
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacking.mining.rules import Item, Rule, Rules
+from shoal.attacking.suite import attack
 from shoal.cli.main import cli
 from shoal.engines.stream import protect_file
 from shoal.engines.stream.recount import look_at_file
 from shoal.errors import CannotSatisfyError, PolicyError, SchemaError
 from shoal.judging.alone import AloneLimit
 from shoal.judging.observation import Observation, number_persons
-from shoal.pipeline import attack
 from shoal.policy import Policy
 from shoal.publishing.later import apply, read_stored
 from shoal.publishing.related import Star, StarTable, protect_star
@@ -240,9 +240,11 @@ def test_a_streamed_file_is_counted_by_the_spelling_too(tmp_path: Path) -> None:
     frame = pl.DataFrame({"patient": ["P1111111", "P2222222"], "age": ["1", "1"], "disease": ["hiv", "HIV "]})
     frame.write_parquet(tmp_path / "release.parquet")
     models = [shoal.LDiversity(l=2, kind="distinct")]
-    _, verdict = look_at_file(tmp_path / "release.parquet", _schema(), models, csv=None, portion=1, limit=AloneLimit())
+    _, verdict, _ = look_at_file(
+        tmp_path / "release.parquet", _schema(), models, csv=None, portion=1, limit=AloneLimit()
+    )
     assert not verdict.holds
-    _, verdict = look_at_file(
+    _, verdict, _ = look_at_file(
         tmp_path / "release.parquet", _schema(disease="exact"), models, csv=None, portion=1, limit=AloneLimit()
     )
     assert verdict.holds

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal import Schema, SchemaError
+from shoal import Schema
+from shoal.errors import SchemaError
 from shoal.table.table import Table
 from shoal.table.times import local_days, read_times
 
@@ -108,6 +109,7 @@ def test_days_of_times_in_utc_are_refused_unless_a_zone_is_named(utc: bool) -> N
     with pytest.raises(SchemaError, match="'born' holds 4 times in UTC, which do not tell the day") as refusal:
         Table.from_frame(frame, Schema(quasi=["born:date"]))
     assert "1990" not in str(refusal.value)
+    assert refusal.value.changes == ("zone",)  # so that every door says how to choose it
     table = Table.from_frame(frame, Schema(quasi=["born:date"], zone="Europe/Berlin"))
     assert pl.Series(table.quasi["born"].units).cast(pl.Int32).cast(pl.Date).cast(pl.String).to_list() == BORN
 

@@ -144,6 +144,7 @@ print(json.dumps(results))
 """
 
 
+@pytest.mark.long
 def test_good_tests_kill_and_bad_ones_do_not(small: Path, tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     before = (small / "src/small/code.py").read_text()

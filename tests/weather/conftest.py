@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.weather.sizes import NIGHTLY
+from tests.tiers import NIGHTLY
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -31,6 +31,7 @@ for name in (
     "numba",
     "scipy.linalg",
     "scipy.spatial",
+    "shoal.engines.memory.run",
     "shoal.pipeline",
     "shoal.publishing.report.html",
     "shoal.publishing.report.summary",

@@ -178,7 +178,8 @@ def test_too_little_memory_is_said_and_nothing_is_lost(home: Path) -> None:
     visits(300_000).write_csv(home / "visits.csv")
     code = f"""
 import resource, sys
-import numba, polars, scipy.linalg, shoal.pipeline, shoal.cli.protect, shoal.cli.output, shoal.cli.choices
+import numba, polars, scipy.linalg, shoal.engines.memory.run, shoal.pipeline
+import shoal.cli.protect, shoal.cli.output, shoal.cli.choices
 polars.DataFrame({{"a": [1]}}).group_by("a").len()
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (24 << 20), used + (24 << 20)))

@@ -22,12 +22,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = 8
 
 
+@pytest.mark.grows
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_tables_are_released_and_verified_or_refused_in_words(part: int) -> None:
     tally = run_cases(range(part * CASES // PARTS, (part + 1) * CASES // PARTS))
     told = [f"python -m tools.fuzz --case {number}  {what}" for number, what in tally.failures]
     assert not told, "\n".join(told)
-    assert tally.released > tally.cases / 4, tally.told()
+    assert tally.released > tally.cases / 5, tally.told()  # masks that show no histories refuse models of them
     assert tally.verified_files > tally.cases / 12, tally.told()
 
 
@@ -70,6 +71,7 @@ def _atheris_or_skip() -> None:
         pytest.skip("atheris exists for Linux on x86_64 and Python before 3.14 only")
 
 
+@pytest.mark.grows
 @pytest.mark.parametrize("name", READERS)
 def test_bytes_led_by_coverage_are_read_or_refused_in_words(name: str, tmp_path: Path) -> None:
     _atheris_or_skip()

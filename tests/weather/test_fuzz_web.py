@@ -13,7 +13,8 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.weather.sizes import NIGHTLY, REQUESTS
+from tests.tiers import NIGHTLY
+from tests.weather.sizes import REQUESTS
 from tests.web.serving import Served, environment, serving
 
 PAGES = ("/", "/columns", "/risk", "/protect", "/release")
@@ -87,6 +88,7 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     return [each.ok() for each in schema.get_all_operations()]
 
 
+@pytest.mark.grows
 def test_every_address_answers_whatever_is_asked(served: Served, operations: list[Any]) -> None:
     tried = 0
     with served.steward() as steward:
@@ -126,6 +128,7 @@ bodies = st.one_of(
 )
 
 
+@pytest.mark.grows
 def test_strangers_get_nothing_whatever_they_ask(served: Served, operations: list[Any]) -> None:
     with served.stranger() as stranger:
         for operation in operations:

@@ -34,6 +34,7 @@ def kill_at_moments(home: Path, kind: str, n: int, address: str = "") -> dict[st
     return told
 
 
+@pytest.mark.grows
 @pytest.mark.parametrize("kind", ["protect", "apply"])
 def test_a_killed_run_leaves_the_old_release_or_the_new_one(kind: str, tmp_path: Path) -> None:
     told = kill_at_moments(tmp_path, kind, KILLS if kind == "protect" else KILLS // 2)
@@ -41,6 +42,7 @@ def test_a_killed_run_leaves_the_old_release_or_the_new_one(kind: str, tmp_path:
     assert told["left"] > 0, "no kill came while files were written"
 
 
+@pytest.mark.grows
 @pytest.mark.database
 @pytest.mark.parametrize("database", ["sqlite", "duckdb", "postgresql"])
 def test_a_killed_run_leaves_the_database_with_the_old_table_or_the_new_one(

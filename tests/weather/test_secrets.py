@@ -239,10 +239,10 @@ def test_no_error_says_a_value(home: Path, fault: str) -> None:
 def test_an_unexpected_fault_says_no_value(home: Path) -> None:
     """An error of a library holds values in its words; only --debug shows them."""
     fault = f"""
-import shoal.pipeline
+import shoal.engines.memory.run
 def broken(*_, **__):
     raise ValueError("{NAME} {AGE}")
-shoal.pipeline.publish = broken
+shoal.engines.memory.run.publish = broken
 from shoal.cli.main import main
 main()
 """

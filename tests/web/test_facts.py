@@ -56,7 +56,7 @@ def test_risk_is_that_of_assess(rows: list[tuple[Any, ...]]) -> None:
 
 @given(TABLES)
 def test_records_are_counted_a_person(rows: list[tuple[Any, ...]]) -> None:
-    found = facts.risk_now(frame_of(rows), schema()).records_a_person
+    found = facts.risk_now(frame_of(rows), schema()).records_per_person
     records = Counter(row[0] for row in rows)
     assert sum(found.persons) == len(records)
     assert found.most == max(records.values())

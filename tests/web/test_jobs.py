@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from shoal.web.jobs import Job, Jobs, told_without_values
+from shoal.web.jobs import Jobs, WebJob, told_without_values
 from shoal.web.project import Project
 
 WORK = "tests.web.slow_work"
@@ -29,7 +29,7 @@ def jobs(project: Project) -> Iterator[Jobs]:
     jobs.end()
 
 
-def has_partials(job: Job) -> bool:
+def has_partials(job: WebJob) -> bool:
     end = time.monotonic() + SECONDS
     while not job.partials and time.monotonic() < end:
         time.sleep(0.01)

@@ -64,13 +64,14 @@ def test_lengths_of_time_are_words() -> None:
 
 def test_advice_names_places_of_the_page_instead_of_flags() -> None:
     for words in (
-        "The delimiter may be ',' or ';'. Set it with --delimiter.",
-        "It is ',' (found from the first lines; --delimiter sets another).",
-        "Name the encoding of the file, for instance --encoding cp1252 or --encoding latin-1.",
+        "The delimiter may be ',' or ';'. Set it with delimiter=.",
+        "It is ',' (found from the first lines; delimiter= sets another).",
+        "Name the encoding of the file, for instance encoding='cp1252' or encoding='latin-1'.",
+        "Leave them out with max_suppressed=3, or write safe_cells=True.",
     ):
-        told = data.for_this_page(words)
-        assert "--" not in told
-        assert "below" in told
+        told = layout.in_fields(words)
+        assert "=" not in told
+        assert "on the page" in told
 
 
 def test_the_steps_say_their_state_in_words() -> None:

@@ -154,6 +154,18 @@ def test_the_policy_is_the_one_that_the_command_line_reads(project: Project, tmp
     assert json.loads(run.stdout)["verdict"]["holds"]
 
 
+def test_what_to_predict_goes_with_its_column(project: Project) -> None:
+    asked = {**PROTECTION, "usefulness": {"target": "disease"}}
+    project.update(seen=project.chosen.version, protection=asked)
+    usefulness = project.policy().usefulness
+    assert usefulness is not None
+    assert usefulness.target == "disease"
+    others = tuple(each if each.name != "disease" else ColumnChoice("disease", "dropped") for each in COLUMNS)
+    models = {"models": {"record-risk": "0.5"}, "usefulness": {"target": "disease"}}
+    project.update(seen=project.chosen.version, columns=others, protection=models)
+    assert project.policy().usefulness is None
+
+
 def test_a_column_without_a_role_is_refused_and_leaves_no_policy(project: Project) -> None:
     columns = (*COLUMNS[:-1], ColumnChoice("admission"))
     project.update(seen=project.chosen.version, columns=columns)

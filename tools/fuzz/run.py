@@ -96,7 +96,7 @@ def _verify_frame(release: Any, case: Case) -> None:
         excluded=published.excluded,
     )  # fmt: skip
     if not again.verdict.holds:
-        raise UnmetError(f"verify says otherwise than protect: {shoal.pipeline.why_not(again.verdict)}")
+        raise UnmetError(f"verify says otherwise than protect: {shoal.judging.verdict.why_not(again.verdict)}")
     if again.verdict.models != release.verdict.models:
         raise UnmetError("verify counts otherwise than protect")
     if MASKS[case.mask].shows_groups and MASKS[case.mask].links_values:

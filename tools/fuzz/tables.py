@@ -90,6 +90,16 @@ MODEL_MAKERS: dict[str, Callable[[Draw, list[str]], Model]] = {
     ),
     "exponential-l": lambda draw, _: shoal.ExponentialL(l=draw.choice([1, 2])),
     "matching-diversity": lambda draw, _: shoal.MatchingDiversity(l=draw.choice([1, 2, 3])),
+    "history-k": lambda draw, _: shoal.HistoryK(
+        k=draw.choice([1, 2, 3]),
+        m=draw.choice([0, 1, 1, 2]),
+        with_quasi=draw.random() < 0.8,
+        knows=draw.choice(["values", "records"]),
+    ),
+    "history-confidence": lambda draw, _: shoal.HistoryConfidence(
+        c=draw.choice(["0.5", "0.8", "1"]), m=draw.choice([0, 1])
+    ),
+    "count-k": lambda draw, _: shoal.CountK(k=draw.choice([1, 2, 3])),
 }
 
 

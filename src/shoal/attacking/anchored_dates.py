@@ -8,43 +8,52 @@ known so are all dates of the person.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from shoal.attacking.result import AttackResult, DoesNotApply, result_of
+from shoal.attacking.contract import ORIGINAL, PERSON_OF_RECORD, Attack, AttackResult, DoesNotApply, Need, Remedy
 from shoal.attacking.setting import Setting
 from shoal.masking.secrecy import MOST_DAYS_SHIFTED
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.table.times import local_days
 
-NAME = "anchored-dates"
+SHIFTED_DATES = Need(
+    "No times are published as shifted dates.",
+    lambda setting: setting.schema.time is not None and setting.schema.time_as == "shift",
+)
 HALF = 0.5
 """A day that nobody else has counts as that of half a person: it is unlikely, and not impossible."""
 
 
-def attack_anchored_dates(setting: Setting) -> list[AttackResult]:
+class AnchoredDatesAttack(Attack):
     """How often the days by which a person's dates were shifted are found, by three things that may be known.
 
     The first and the last day of the table; besides, the day that most persons have, of which the attacker takes a
     person to have it wherever one of their dates can be it; besides, how many other persons have each day. Of the
     shifts that are likeliest by that the attacker takes one by chance.
     """
-    schema = setting.schema
-    if schema.time is None or schema.time_as != "shift":
-        raise DoesNotApply("No times are published as shifted dates.")
-    if schema.time not in setting.frame.columns:
-        raise DoesNotApply(f"The published table lacks '{schema.time}'.")
-    if setting.known_original is not None and setting.origin is None:
-        raise DoesNotApply(
-            "It cannot be told whose a published record is: keep the person map with --keep-person-map, or say --whose."
-        )
-    dates = _Dates.of(setting)
-    target = np.intersect1d(setting.targets, dates.person)
-    if not len(target):
-        raise DoesNotApply("Nobody has a date in the release.")
-    return list(_tried(dates, np.searchsorted(dates.person, target)))
+
+    name = "anchored-dates"
+    question = "By how many days were somebody's dates shifted?"
+    knows = "Days of the table: its first and its last, the one that most persons have, how many have each."
+    needs = (SHIFTED_DATES, ORIGINAL, PERSON_OF_RECORD)
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it."""
+        if setting.schema.time not in setting.frame.columns:
+            raise DoesNotApply(f"The published table lacks '{setting.schema.time}'.")
+        dates = _Dates.of(setting)
+        target = np.intersect1d(setting.targets, dates.person)
+        if not len(target):
+            raise DoesNotApply("Nobody has a date in the release.")
+        return list(_tried(dates, np.searchsorted(dates.person, target)))
+
+    def remedies(self, setting: Setting, result: AttackResult) -> Iterator[Remedy]:
+        """Publish numbers of the order rather than dates."""
+        in_order = replace(setting, schema=replace(setting.schema, time_as="sequence"))
+        yield Remedy('time_as = "sequence"', "publish each person's order of records rather than dates", in_order)
 
 
 @dataclass(frozen=True)
@@ -123,9 +132,8 @@ def _tried(dates: _Dates, places: IntArray) -> Iterator[AttackResult]:
         if name == "shared date":
             details |= {"persons_sharing": int(has_shared.sum()),
                         "right_of_sharing": float(chance[has_shared].mean()) if has_shared.any() else 0.0}  # fmt: skip
-        yield result_of(
-            NAME,
-            f"{NAME}, {name}",
+        yield AnchoredDatesAttack.result(
+            f"anchored-dates, {name}",
             knows=knowledge,
             aim="the number of days by which the person's dates were shifted",
             successes=float(chance.sum()),

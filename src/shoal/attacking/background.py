@@ -6,14 +6,144 @@ whether the other values can then still be dealt out to the others, and strike t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
-from shoal.errors import ParameterError
+from shoal.attacking.contract import RULES, Attack, AttackResult, Attempt, Finding, Recounted
+from shoal.attacking.elimination import some_groups
+from shoal.attacking.mining.adversary import items_of_nobody
+from shoal.attacking.mining.rules import Rules
+from shoal.attacking.setting import Setting
+from shoal.errors import ParameterError, SchemaError, ShoalWarning
+from shoal.judging.recount import counts_by_rules, mask_meant
 from shoal.models.background import BackgroundCounts
-from shoal.models.counts import GroupCounts
+from shoal.models.counts import BACKGROUND, GroupCounts
 from shoal.models.exact import IntArray
+from shoal.parts import option
+from shoal.policy.policy import check_asked
+from shoal.table.frames import to_polars
+from shoal.table.schema import Schema
+
+USUAL_L = 2
+"""How many values should be left for everybody, where nobody says."""
+
+
+@dataclass(frozen=True)
+class BackgroundAttack(Attack):
+    """The share of persons who are left with fewer than l possible values once rules are known, by matching.
+
+    A result per sensitive attribute; `details` are those of `BackgroundResult`, with the number of `rules`.
+    """
+
+    name = "background"
+    question = "Who is left with too few possible values once rules are known?"
+    knows = "The group of the person, and rules about who cannot have which values."
+    needs = (RULES,)
+    in_suite = False
+    heading = "Background knowledge: persons left with too few values by rules"
+
+    l: int | None = field(  # noqa: E741 - the paper's name
+        default=None,
+        metadata=option(
+            "Somebody with fewer than L possible values is vulnerable to background knowledge (default: as the "
+            "policy's matching-diversity says, else 2).",
+            low=1,
+            metavar="L",
+        ),
+    )
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it; where a release hides whom its own rules are about, by what the steward keeps."""
+        assert setting.rules is not None
+        asked = [int(model.asked) for model in setting.models if model.needs & BACKGROUND]
+        found = _found(setting, setting.rules, self.l or max(asked, default=USUAL_L))
+        return [
+            self.result(
+                f"background, {each.column}",
+                aim=f"the person has fewer than {each.l} possible values of '{each.column}'",
+                successes=each.vulnerable_by_matching,
+                targets=each.persons,
+                blind=each.blind,
+                details={"rules": len(setting.rules), **asdict(each)},
+            )
+            for each in found
+        ]
+
+    def row(self, result: AttackResult) -> dict[str, str]:
+        """Persons with too few values left, without rules, by elimination and by matching."""
+        told = result.details
+        return {
+            "attribute": told["column"],
+            "rules": f"{told['rules']:,}",
+            "fewer than": f"{told['l']:,} values",
+            "without rules": f"{told['vulnerable_without_rules']:,}",
+            "by elimination": f"{told['vulnerable_by_elimination']:,}",
+            "by matching": f"{told['vulnerable_by_matching']:,}",
+            "share": f"{told['share']:.2%}",
+            "known": f"{told['known_by_matching']:,}",
+            "blind guess": f"{told['blind']:.2%}",
+        }
+
+    def remarks(self, results: Sequence[AttackResult]) -> list[str]:
+        """Where rules contradict the release."""
+        return [
+            f"In {told['contradicted_groups']:,} groups with {told['contradicted_persons']:,} persons no way to deal "
+            f"the values of '{told['column']}' out fits the rules: some rule is wrong, and they are not counted."
+            for told in (result.details for result in results)
+            if told["contradicted_groups"]
+        ]
+
+    def findings(self, recounted: Recounted) -> Iterator[Finding]:
+        """Strike values that rules exclude, for a release that was made against them."""
+        if recounted.seen is None or recounted.seen.known is None:
+            return
+        counts = some_groups(recounted.seen, recounted.seed).counts(BACKGROUND)
+        results = [count_vulnerable(counts, name, USUAL_L) for name in recounted.seen.known.types_of_record]
+        yield Finding(
+            name="use rules",
+            knows="a person’s group, and the rules that the release was made against",
+            does="strikes the values that the rules exclude, and those that would leave the others without one",
+            persons=results[0].persons,
+            attempts=tuple(
+                Attempt(
+                    label=f"rules on ‘{result.column}’",
+                    what=f"a value of ‘{result.column}’ is known for sure",
+                    success=result.known_by_matching / result.persons,
+                    blind=result.blind,
+                )
+                for result in results
+            ),
+        )
+
+
+def _found(setting: Setting, rules: Rules, least: int) -> list[BackgroundResult]:
+    """What rules tell; where they are the release's own and it hides whom they are about, what the steward keeps."""
+    kept: dict[str, Any] = {
+        "mask": setting.mask,
+        "tables": setting.tables,
+        "linked": setting.linked,
+        "excluded": setting.excluded,
+    }
+    try:
+        results = attack_background(setting.frame, setting.schema, rules, l=least, **kept)
+        of_nobody = items_of_nobody(rules, setting.frame, setting.schema)
+        if of_nobody and setting.are_own_rules:  # then some rules would not be used
+            raise SchemaError("Rules of the release name what nobody in it has.")
+        if of_nobody:
+            warnings.warn(
+                f"{of_nobody:,} quasi-identifiers that the rules name are those of nobody here.",
+                ShoalWarning,
+                stacklevel=2,
+            )
+        return results
+    except SchemaError:
+        if not setting.are_own_rules:
+            raise
+    return attack_background(setting.frame, setting.schema, l=least, **kept)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +155,7 @@ class BackgroundResult:
     column, l
         The attribute, and how many values should be left for everybody.
     persons, groups
-        How many there are. Who stands in several groups, as in a table that is not protected, counts in each.
+        How many there are. A person in several groups, as in a table that is not protected, counts in each.
     vulnerable_without_rules
         Persons in groups that have fewer than l values, so that no rule is needed.
     vulnerable_by_elimination, vulnerable_by_matching
@@ -65,7 +195,56 @@ class BackgroundResult:
     blind: float
 
 
-def attack_background(counts: GroupCounts, column: str, least: int) -> BackgroundResult:
+def attack_background(
+    frame: Any,
+    schema: Schema,
+    rules: Rules | None = None,
+    *,
+    l: int = 2,  # noqa: E741 - the paper's name
+    mask: str | None = None,
+    tables: Mapping[str, Any] | None = None,
+    linked: Any = None,
+    excluded: Any = None,
+) -> list[BackgroundResult]:
+    """Attack a published table: somebody who knows a person's group, and which values never go with whom.
+
+    Gives a result for each sensitive attribute: how many persons are left with fewer than l possible values.
+
+    Parameters
+    ----------
+    frame, mask, tables
+        As in `verify`.
+    rules
+        What the adversary knows: rules that were mined from this table or from another, or stated. They are applied to
+        exact quasi-identifiers of an anatomized or permuted table with one record per person.
+    l
+        How many values should be left for everybody.
+    linked, excluded
+        What the steward keeps of the values that the release's own rules exclude, as in `verify`: for any release
+        that was made with matching diversity, where no rules are given.
+
+    Raises
+    ------
+    SchemaError
+        Where the tables do not show whom the rules are about.
+    """
+    check_asked(schema, [])
+    if not schema.sensitive:
+        raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
+    records, _ = to_polars(frame)
+    counts = counts_by_rules(
+        records,
+        schema,
+        rules,
+        mask=mask_meant(mask, schema, tables, linked),
+        tables={name: to_polars(table)[0] for name, table in (tables or {}).items()},
+        linked=None if linked is None else to_polars(linked)[0],
+        excluded=None if excluded is None else to_polars(excluded)[0],
+    )
+    return [count_vulnerable(counts, column, l) for column in schema.sensitive]
+
+
+def count_vulnerable(counts: GroupCounts, column: str, least: int) -> BackgroundResult:
     """Count the persons who are left with fewer than `least` values of an attribute once rules are known.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -10,17 +10,18 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from shoal.attacking.encoding import encode_places, encode_records
-from shoal.attacking.labels import RangeLabels, SetLabels, read_labels
-from shoal.attacking.released import Released, as_texts
-from shoal.attacking.result import DoesNotApply
+from shoal.attacking.attackers_view import AttackersView
+from shoal.attacking.contract import DoesNotApply
 from shoal.attacking.setting import Setting
 from shoal.errors import SchemaError
 from shoal.judging.observation import number_alike
 from shoal.kernels import counting
+from shoal.masking import mask_called
+from shoal.masking.label_shares import extent_of, means_of_sets, middles, shares_of_sets
+from shoal.masking.shown_labels import RangeLabels, SetLabels, labels_of_rows, numbers_of
 from shoal.measuring.shown import values_of
 from shoal.models.exact import FloatArray, IntArray
-from shoal.table.columns import code_values
+from shoal.table.columns import NumberColumn
 from shoal.table.table import Table
 
 LARGEST_BLOCK = 20_000_000
@@ -33,9 +34,11 @@ SAME = 1e-9
 """Distances that differ by less than this share are equal."""
 MOST_NEAREST = 16
 """Places that may be equally near."""
+MARK = np.sqrt(0.5)
+"""Of a category in its own column: two different ones are then 1 apart."""
 
 
-class Block(NamedTuple):
+class TargetBlock(NamedTuple):
     """Some targets, what is known of them, and what fits.
 
     A point is a combination of quasi-identifiers that a target's records have.
@@ -65,7 +68,7 @@ class Candidates:
 
     setting: Setting
     original: Table
-    released: Released
+    view: AttackersView
     labels: dict[str, RangeLabels | SetLabels]
     label_of_place: dict[str, IntArray]
 
@@ -73,25 +76,24 @@ class Candidates:
     def of(cls, setting: Setting) -> Candidates:
         """Read what the release shows by the columns of the original."""
         original = setting.known_original
-        released = setting.released
+        view = setting.view
         labels, label_of_place = {}, {}
         for name, column in original.quasi.items():
-            codes, distinct = code_values(as_texts(setting.frame[name]))
-            texts = [*distinct.to_list(), None]
-            n_labels = len(texts) if codes.max(initial=-1) == len(distinct) else len(distinct)
             try:
-                labels[name] = read_labels(column, texts[:n_labels], mask=setting.mask)
+                labels[name], label_of_row = labels_of_rows(
+                    column, setting.frame[name], form=mask_called(setting.mask).form
+                )
             except SchemaError as unread:
                 raise DoesNotApply(str(unread)) from None
-            of_place = np.empty(released.n_places, np.int64)
-            of_place[released.place_of_row] = codes
+            of_place = np.empty(view.n_places, np.int64)
+            of_place[view.place_of_row] = label_of_row
             label_of_place[name] = of_place
-        return cls(setting, original, released, labels, label_of_place)
+        return cls(setting, original, view, labels, label_of_place)
 
     @property
     def by_distance(self) -> bool:
         """Whether a release shows means, so that candidates are the nearest places."""
-        return self.setting.mask == "mean"
+        return self.setting.changes_numbers and self.setting.shows_groups
 
     @cached_property
     def records_by_person(self) -> tuple[IntArray, IntArray]:
@@ -107,13 +109,13 @@ class Candidates:
         first = np.repeat(start[targets] - np.append(0, np.cumsum(length)[:-1]), length)
         return order[np.arange(int(length.sum())) + first], np.repeat(targets, length)
 
-    def blocks(self, targets: IntArray, *, most: int = MOST_AT_ONCE) -> Iterator[Block]:
+    def blocks(self, targets: IntArray, *, most: int = MOST_AT_ONCE) -> Iterator[TargetBlock]:
         """The targets some by some, with the places that fit their points."""
         step = min(self._order.points_at_once, most)
         for first in range(0, len(targets), step):
             yield self._block(targets[first : first + step])
 
-    def _block(self, targets: IntArray) -> Block:
+    def _block(self, targets: IntArray) -> TargetBlock:
         record, target = self.records_of(targets)
         point, first = self._points(record)
         known = pl.DataFrame({"target": target, "point": point}).group_by("target", "point").len("records")
@@ -129,7 +131,7 @@ class Candidates:
         else:
             whole = None
             at, place = self._fitting(record[first])
-        return Block(targets, known, pl.DataFrame({"point": at, "place": place}), whole)
+        return TargetBlock(targets, known, pl.DataFrame({"point": at, "place": place}), whole)
 
     def _points(self, record: IntArray) -> tuple[IntArray, IntArray]:
         """The point of each record, and a record of each point."""
@@ -166,7 +168,7 @@ class Candidates:
     def _order(self) -> _Order:
         """In which order quasi-identifiers are compared: first that which leaves least to look at, then the others."""
         rng = np.random.default_rng(0)
-        n_places = self.released.n_places
+        n_places = self.view.n_places
         some = rng.choice(self.original.n_records, min(TRIED, self.original.n_records), replace=False)
         places = rng.choice(n_places, min(TRIED, n_places), replace=False)
         share = {
@@ -191,9 +193,55 @@ class Candidates:
         from scipy.spatial import cKDTree
 
         tree = cKDTree(self.place_vectors)
-        k = min(MOST_NEAREST, self.released.n_places)
+        k = min(MOST_NEAREST, self.view.n_places)
         distance, place = tree.query(vectors, k=k)
         distance, place = distance.reshape(len(vectors), k), place.reshape(len(vectors), k)
         is_nearest = distance <= distance[:, :1] * (1 + SAME) + SAME**2
         at, column = np.nonzero(is_nearest)
         return at, place[at, column].astype(np.int64)
+
+
+# --- records and places as points -------------------------------------------------------------------------------------
+#
+# Numbers are scaled by the extent of the original. A category is a column of its own, 0 or the root of one half, so
+# that two different categories are 1 apart; a missing number stands in the middle and is marked in a column of its own.
+
+
+def encode_records(table: Table, record: IntArray) -> FloatArray:
+    """Some records of a table as points."""
+    parts = []
+    for column in table.quasi.values():
+        if isinstance(column, NumberColumn):
+            parts += _encoded_numbers(column, numbers_of(column)[record])
+        else:
+            marks = np.zeros((len(record), len(column.categories) + 1))
+            marks[np.arange(len(record)), column.codes[record]] = MARK
+            parts.append(marks)
+    return np.concatenate(parts, axis=1)
+
+
+def encode_places(
+    table: Table, labels: Mapping[str, RangeLabels | SetLabels], label_of_place: Mapping[str, IntArray]
+) -> FloatArray:
+    """Places as points: the middle of a range, the mean of a set's categories."""
+    parts = []
+    for name, column in table.quasi.items():
+        label, of_place = labels[name], label_of_place[name]
+        if isinstance(label, RangeLabels):
+            assert isinstance(column, NumberColumn)
+            parts += _encoded_numbers(column, middles(column, label)[of_place])
+        elif isinstance(column, NumberColumn):
+            parts += _encoded_numbers(column, means_of_sets(column, label)[of_place])
+        else:
+            parts.append(shares_of_sets(label).toarray()[of_place] * MARK)
+    return np.concatenate(parts, axis=1)
+
+
+def _encoded_numbers(column: NumberColumn, numbers: FloatArray) -> list[FloatArray]:
+    lowest, highest = extent_of(column)
+    scale = (highest - lowest) or 1.0
+    is_missing = np.isnan(numbers)
+    scaled = np.where(is_missing, 0.5, (numbers - lowest) / scale)[:, None]
+    if column.is_missing is None:
+        return [scaled]
+    return [scaled, np.where(is_missing, MARK, 0.0)[:, None]]

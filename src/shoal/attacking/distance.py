@@ -10,27 +10,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shoal.attacking.candidates import Candidates
-from shoal.attacking.encoding import encode_records
-from shoal.attacking.result import AttackResult, DoesNotApply, result_of
+from shoal.attacking.candidates import Candidates, encode_records
+from shoal.attacking.contract import ORIGINAL, PERSON_OF_RECORD, Attack, AttackResult, Attempt, Finding, Need, Recounted
 from shoal.attacking.setting import Setting
-from shoal.kernels.microaggregation import count_closer
+from shoal.measuring.statistics import linked_by_distance
 from shoal.models.exact import FloatArray, IntArray
 
-NAME = "distance"
-SHOWN_AS_NUMBERS = ("perturb", "mean")
-SAME = 1e-9
-"""Distances that differ by less than this share are equal."""
 MOST_PAIRED = 2_000
 """Persons up to whom all pairs are weighed in the assignment."""
 MOST_PAIRED_NEAR = 10_000
 """Persons up to whom only near pairs are."""
 NEAR = 30
 """How many nearest persons can be paired with a published one where there are more."""
-KNOWS = "The exact quasi-identifiers of every person in the table."
+CHANGED_NUMBERS = Need(
+    "It is for releases that show changed numbers (the masks perturb and mean).",
+    lambda setting: setting.changes_numbers,
+)
 
 
-def attack_distance(setting: Setting) -> list[AttackResult]:
+class DistanceAttack(Attack):
     """The share of published persons whose nearest, or second nearest, original person is the right one.
 
     Distances are Euclidean, on numbers scaled by the extent of the original; two different categories are 1 apart. A
@@ -41,20 +39,43 @@ def attack_distance(setting: Setting) -> list[AttackResult]:
     The assignment is exact up to 2,000 persons. Up to 10,000 each published person may be paired with one of the 30
     nearest only, or with nobody; beyond, it is left out.
     """
-    original = setting.known_original
-    if setting.mask not in SHOWN_AS_NUMBERS:
-        raise DoesNotApply("It is for releases that show changed numbers (the masks perturb and mean).")
-    if setting.origin is None:
-        raise DoesNotApply(
-            "Whether a link is right can only be told by who knows whose a published record is: keep the person map "
-            "when you protect (--keep-person-map), or attack while you protect (--attack)."
+
+    name = "distance"
+    question = "Whose are numbers that were changed before they were published?"
+    knows = "The exact quasi-identifiers of every person in the table."
+    needs = (CHANGED_NUMBERS, ORIGINAL, PERSON_OF_RECORD)
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it."""
+        original = setting.known_original
+        assert setting.origin is not None
+        candidates = Candidates.of(setting)
+        everybody, person = np.unique(setting.origin, return_inverse=True)
+        where = _means(candidates.place_vectors[setting.view.place_of_row], person, len(everybody))
+        record, target = candidates.records_of(everybody)
+        own = _means(encode_records(original, record), np.searchsorted(everybody, target), len(everybody))
+        return list(_results(setting, own, where))
+
+    def findings(self, recounted: Recounted) -> Iterator[Finding]:
+        """Link perturbed numbers to the original ones that are closest."""
+        if recounted.linkage is None:
+            return
+        n, linked, rate = recounted.linkage.n, recounted.linkage.linked, recounted.linkage.rate
+        yield Finding(
+            name="link numbers",
+            knows="a person’s exact numbers",
+            does="takes the published person whose numbers are closest, or second closest",
+            persons=n,
+            attempts=(
+                Attempt(label="link to the closest", what="the closest is the person", success=linked / n, blind=1 / n),
+                Attempt(
+                    label="link to one of two",
+                    what="the closest or second closest is",
+                    success=rate,
+                    blind=min(2 / n, 1.0),
+                ),
+            ),
         )
-    candidates = Candidates.of(setting)
-    everybody, person = np.unique(setting.origin, return_inverse=True)
-    where = _means(candidates.place_vectors[setting.released.place_of_row], person, len(everybody))
-    record, target = candidates.records_of(everybody)
-    own = _means(encode_records(original, record), np.searchsorted(everybody, target), len(everybody))
-    return list(_results(setting, own, where))
 
 
 def _means(vectors: FloatArray, person: IntArray, n_persons: int) -> FloatArray:
@@ -74,25 +95,10 @@ def _results(setting: Setting, own: FloatArray, where: FloatArray) -> Iterator[A
         tries["assignment"] = (right, 1 / n, "the person paired with them is the right one")
     for name, (chance, blind, aim) in tries.items():
         details = {"within": NEAR} if name == "assignment" and n > MOST_PAIRED else {}
-        yield result_of(
-            NAME, f"distance, {name}", knows=KNOWS, aim=aim, successes=float(chance.sum()), targets=n, blind=blind,
+        yield DistanceAttack.result(
+            f"distance, {name}", aim=aim, successes=float(chance.sum()), targets=n, blind=blind,
             details=details,
         )  # fmt: skip
-
-
-def linked_by_distance(own: FloatArray, where: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The chance that each published person's nearest, and second nearest, original is their own.
-
-    Line i of `own` and of `where` are the same person.
-    """
-    spot, spot_of_person, size = np.unique(own, axis=0, return_inverse=True, return_counts=True)
-    spot_of_person = spot_of_person.reshape(-1)
-    distance = np.sqrt(((where - spot[spot_of_person]) ** 2).sum(axis=1))
-    closer, as_close = count_closer(spot, size, where, distance, SAME)
-    chance = 1.0 / np.maximum(as_close, 1)
-    nearest = np.where(closer == 0, chance, 0.0)
-    second = np.where(((closer == 0) & (as_close > 1)) | (closer == 1), chance, 0.0)
-    return nearest, second
 
 
 def linked_by_assignment(own: FloatArray, where: FloatArray, *, seed: int = 0) -> FloatArray:

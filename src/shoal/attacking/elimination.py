@@ -1,33 +1,149 @@
 """The elimination attack: somebody who knows a person's group, and some values that the person does not have.
 
-A value of a sensitive attribute is an *item*. Who excludes an item excludes every member of the group who has it. When
-all members who are left share an item, the person is known to have it.
+A value of a sensitive attribute is an *item*. Whoever excludes an item excludes every member of the group who has it.
+When all members who are left share an item, the person is known to have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.errors import ParameterError
+from shoal.attacking.contract import Attack, AttackResult, Attempt, DoesNotApply, Finding, Recounted
+from shoal.attacking.setting import Setting
+from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.judging.observation import Observation
+from shoal.judging.recount import mask_meant
+from shoal.judging.values_apart import observe_linked
 from shoal.models.counts import JOINT
 from shoal.models.exact import BoolArray, IntArray
 from shoal.models.joint import JointCounts
+from shoal.parts import option
+from shoal.policy.policy import check_asked
+from shoal.table.frames import to_polars
+from shoal.table.schema import Schema
 from shoal.table.table import Table
 
 WORK_LIMIT = 2_000
 """Steps that searches in a group may take for each of its persons; beyond them exclusions are chosen greedily."""
 MOST_SEARCHED = 100
 """Exclusions for which a search is tried; more are chosen greedily."""
+WORK_LIMIT_OF_REPORT = 100
+"""The same for a report, which shall not take long."""
+MOST_ATTACKED = 20_000
+"""Persons whose groups a report searches; of more persons, groups are drawn."""
 LARGE_GROUP = 256
 """Persons of a group for which a step counts as one more."""
 
 Items = frozenset[int]
+
+
+@dataclass(frozen=True)
+class EliminationAttack(Attack):
+    """The share of persons of whom a value is known for sure once so many values of theirs are excluded.
+
+    A result for 0, 1, ... up to `exclude` excluded values; `details` are those of `EliminationResult`.
+    """
+
+    name = "elimination"
+    question = "Of whom is a value known once some values are excluded?"
+    knows = "The group of the person, and some values that the person does not have."
+    needs = ()
+    in_suite = False
+    is_nested = True
+    heading = "Elimination: persons exposed by excluding values"
+
+    exclude: int = field(
+        default=2, metadata=option("How many values the adversary can exclude for a person.", low=0, metavar="E")
+    )
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it on the published table; where attributes are published apart, on what the steward keeps."""
+        try:
+            found = attack_by_exclusion(
+                setting.frame, setting.schema, exclude=self.exclude, mask=setting.mask, tables=setting.tables,
+                linked=setting.linked,
+            )  # fmt: skip
+        except SchemaError as refusal:
+            raise DoesNotApply(str(refusal)) from None
+        return [
+            self.result(
+                f"elimination, {each.e} excluded",
+                aim="a value of the person is known for sure",
+                successes=each.exposed_persons,
+                targets=each.persons,
+                blind=each.blind,
+                is_exact=each.is_exact,
+                details={name: value for name, value in vars(each).items() if name != "persons"},
+            )
+            for each in found
+        ]
+
+    def row(self, result: AttackResult) -> dict[str, str]:
+        """Persons and groups that are exposed."""
+        told = result.details
+        return {
+            "values excluded": f"{told['e']}",
+            "persons exposed": f"{told['exposed_persons']:,}" + ("" if result.is_exact else " or more"),
+            "share": f"{told['share']:.2%}",
+            "groups": f"{told['exposed_groups']:,} of {told['groups']:,}",
+            "blind guess": f"{told['blind']:.2%}",
+        }
+
+    def findings(self, recounted: Recounted) -> Iterator[Finding]:
+        """Exclude values that the person is known not to have."""
+        if recounted.seen is None or recounted.spread is None or not recounted.seen.sensitive:
+            return
+        joint = some_groups(recounted.seen, recounted.seed).counts(JOINT).joint
+        assert joint is not None
+        results = [attack_elimination(joint, e, work_limit=WORK_LIMIT_OF_REPORT) for e in range(self.exclude + 1)]
+        yield Finding(
+            name="exclude values",
+            knows="a person’s group, and some values that the person does not have",
+            does="excludes all who have these values; where those left share a value, it is the person’s",
+            persons=len(joint.who),
+            attempts=tuple(
+                Attempt(
+                    label=f"exclude {_excluded(result.e)}",
+                    what=f"a value is known for sure by excluding {_excluded(result.e)}",
+                    success=result.share,
+                    blind=max(recounted.spread.blind.values()),
+                    is_exact=result.is_exact,
+                )
+                for result in results
+            ),
+        )
+
+
+def _excluded(e: int) -> str:
+    return {0: "nothing", 1: "one value"}.get(e, f"up to {e} values")
+
+
+def some_groups(seen: Observation, seed: int) -> Observation:
+    """What is seen, or some of its groups drawn at random with about MOST_ATTACKED persons."""
+    if seen.n_persons <= MOST_ATTACKED:
+        return seen
+    persons = seen.counts(frozenset()).persons
+    order = np.random.default_rng(seed).permutation(seen.n_groups)
+    drawn = order[: int(np.searchsorted(np.cumsum(persons[order]), MOST_ATTACKED)) + 1]
+    number = np.full(seen.n_groups, -1, dtype=np.int32)
+    number[drawn] = np.arange(len(drawn), dtype=np.int32)
+    records = np.flatnonzero(number[seen.group_of_record] >= 0)
+    person, person_of_record = np.unique(seen.person_of_record[records], return_inverse=True)
+    return Observation(
+        number[seen.group_of_record[records]],
+        len(drawn),
+        person_of_record.astype(np.int32),
+        len(person),
+        {name: replace(column, codes=column.codes[records]) for name, column in seen.sensitive.items()},
+        None if seen.known is None else replace(seen.known, types_of_record={
+            name: (types[records], allowed) for name, (types, allowed) in seen.known.types_of_record.items()
+        }),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +155,14 @@ class EliminationResult:
     e
         How many values may be excluded for a person.
     exposed_persons, share
-        Persons whose value of some attribute is then known, and their share of all persons. Who stands in several
-        groups, as in a table that is not protected, counts in each.
+        Persons whose value of some attribute is then known, and their share of all persons. A person
+        who stands in several groups, as in a table that is not protected, counts in each.
     exposed_of_column
         The persons whose value of each attribute is known.
     exposed_groups, groups
         Groups with an exposed person, and all groups.
+    persons
+        How many persons there are.
     is_exact
         Whether every search was brought to an end. If not, the numbers are lower bounds.
     blind
@@ -60,17 +178,59 @@ class EliminationResult:
     exposed_of_column: dict[str, int]
     exposed_groups: int
     groups: int
+    persons: int
     is_exact: bool
     blind: float
     blind_of_column: dict[str, float]
 
 
+def attack_by_exclusion(
+    frame: Any,
+    schema: Schema,
+    *,
+    exclude: int = 2,
+    mask: str | None = None,
+    tables: Mapping[str, Any] | None = None,
+    linked: Any = None,
+) -> list[EliminationResult]:
+    """Attack a published table: somebody who knows a person's group and can exclude some values of theirs.
+
+    Gives a result for 0, 1, ... up to `exclude` excluded values. Where attributes are published apart, `linked` (what
+    the steward keeps) is attacked as if it were known, which is more than an adversary has.
+
+    Parameters
+    ----------
+    frame, mask, tables, linked
+        As in `verify`.
+    exclude
+        How many values the adversary can exclude at the most.
+    """
+    check_asked(schema, [])
+    if not schema.sensitive:
+        raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
+    records, _ = to_polars(frame)
+    if linked is not None:
+        seen = observe_linked(to_polars(linked)[0], schema)
+    elif not mask_meant(mask, schema, tables, linked).links_values or not set(schema.sensitive) <= set(records.columns):
+        raise SchemaError(
+            "The release publishes attributes apart: what the steward keeps (steward/linked.parquet) is needed to tell "
+            "who would be exposed."
+        )
+    elif schema.person is not None and schema.person not in records.columns:
+        raise SchemaError(
+            "The release does not show which records belong to one person: what the steward keeps "
+            "(steward/linked.parquet) is needed to tell who would be exposed."
+        )
+    else:
+        seen = Observation.of_frame(records, schema)
+    joint = seen.counts(JOINT).joint
+    assert joint is not None
+    return [attack_elimination(joint, e) for e in range(exclude + 1)]
+
+
 def linked_values(table: Table, grouping: Grouping) -> JointCounts:
     """The sensitive values of each person in each group, which `attack_elimination` looks at."""
-    seen = Observation(
-        grouping.group_of_record(table), grouping.n_groups, table.person_of_record, table.n_persons, table.sensitive
-    )
-    joint = seen.counts(JOINT).joint
+    joint = Observation.of_groups(table, grouping.group_of_person, grouping.n_groups).counts(JOINT).joint
     assert joint is not None
     return joint
 
@@ -98,7 +258,7 @@ def attack_elimination(joint: JointCounts, e: int, *, work_limit: int = WORK_LIM
     items that deletes a group is c, e = c - 1 exposes somebody in it.
 
     Groups that cannot be exposed by their counts are passed over. In the others each person's search takes at most
-    (values a person)^e steps for each value, with bounds that cut it short.
+    (values per person)^e steps for each value, with bounds that cut it short.
     """
     if e < 0:
         raise ParameterError(f"e must be at least 0, got {e}.")
@@ -114,15 +274,15 @@ def attack_elimination(joint: JointCounts, e: int, *, work_limit: int = WORK_LIM
             exposed[first + member, attributes[item]] = True
         is_exact &= found.is_exact
     is_exposed = exposed.any(axis=1)
-    group_of_member = np.repeat(np.arange(len(joint.start_of_group) - 1), np.diff(joint.start_of_group))
     blind = _blind(joint)
     return EliminationResult(
         e=e,
         exposed_persons=int(is_exposed.sum()),
         share=float(is_exposed.mean()) if n_members else 0.0,
         exposed_of_column=dict(zip(joint.columns, exposed.sum(axis=0).tolist(), strict=True)),
-        exposed_groups=len(np.unique(group_of_member[is_exposed])),
+        exposed_groups=len(np.unique(joint.group_of_member[is_exposed])),
         groups=len(joint.start_of_group) - 1,
+        persons=n_members,
         is_exact=is_exact,
         blind=max(blind.values(), default=0.0),
         blind_of_column=blind,
@@ -155,8 +315,7 @@ def _flat_items(joint: JointCounts) -> _FlatItems:
     lengths = np.diff(joint.item_start)[joint.who]
     ends = np.cumsum(lengths)
     at = np.arange(int(lengths.sum())) + np.repeat(joint.item_start[joint.who] - (ends - lengths), lengths)
-    group_of_member = np.repeat(np.arange(len(joint.start_of_group) - 1), np.diff(joint.start_of_group))
-    return _FlatItems(np.repeat(group_of_member, lengths), joint.item[at])
+    return _FlatItems(np.repeat(joint.group_of_member, lengths), joint.item[at])
 
 
 def _may_be_exposed(joint: JointCounts, e: int) -> BoolArray:

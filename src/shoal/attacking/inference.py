@@ -1,7 +1,8 @@
 """Inference: somebody trains a classifier on the release and predicts a sensitive value from quasi-identifiers.
 
-Much of that can be learned from any sample of such people: who knows that the old are often ill need not know anybody.
-So a classifier trained on persons other than the target stands beside it; what the release adds is the difference.
+Much of that can be learned from any sample of such people: whoever knows that the old are often ill need not know
+anybody. So a classifier trained on persons other than the target stands beside it; what the release adds is the
+difference.
 """
 
 from __future__ import annotations
@@ -13,20 +14,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.attacking.candidates import Candidates
-from shoal.attacking.encoding import encode_records
-from shoal.attacking.labels import RangeLabels, SetLabels, numbers_of
-from shoal.attacking.linkage import commonest, own_values
-from shoal.attacking.result import AttackResult, DoesNotApply, result_of, wilson
+from shoal.attacking.candidates import Candidates, encode_records
+from shoal.attacking.contract import ORIGINAL, SENSITIVE, Attack, AttackResult, DoesNotApply, wilson
+from shoal.attacking.linkage import commonest, own_values, who_has_value
 from shoal.attacking.setting import Setting
+from shoal.masking.label_shares import part_of_record, parts_of_labels
 from shoal.models.exact import BoolArray, FloatArray, IntArray
-from shoal.table.columns import NumberColumn
-from shoal.table.table import QuasiColumn, Table
+from shoal.table.table import Table
 
-NAME = "inference"
-KNOWS = "The quasi-identifiers of one record of the person."
-MOST_PARTS = 64
-"""Numbers with more different values are seen in so many parts with about equally many records."""
 MOST_VALUES = 2_000
 """Different values of a sensitive attribute that are told apart."""
 NEIGHBOURS = 10
@@ -35,7 +30,7 @@ SMOOTHING = 1.0
 AT_ONCE = 20_000_000
 
 
-def attack_inference(setting: Setting) -> list[AttackResult]:
+class InferenceAttack(Attack):
     """How often a classifier trained on the release names a sensitive value of a person.
 
     Two classifiers: naive Bayes over quasi-identifiers, in which a range or set counts as its parts with shares of one
@@ -45,32 +40,48 @@ def attack_inference(setting: Setting) -> list[AttackResult]:
     The baseline is trained on the original values of one half of the persons, and tried on targets of the other half,
     both ways: no target is in the part that it learns from. It stands under `details`, with `gain`, the difference.
     """
-    original = setting.known_original
-    if not setting.schema.sensitive:
-        raise DoesNotApply("The schema names no sensitive attribute.")
-    if original.n_persons < 4:
-        raise DoesNotApply("There are too few persons to learn from others.")
-    candidates = Candidates.of(setting)
-    found = list(_results(setting, candidates))
-    if not found:
-        raise DoesNotApply(f"Every sensitive attribute has more than {MOST_VALUES:,} different values.")
-    return found
+
+    name = "inference"
+    question = "Which sensitive values does a classifier name that was trained on the release?"
+    knows = "The quasi-identifiers of one record of the person."
+    needs = (ORIGINAL, SENSITIVE)
+    too_costly = (
+        "It trains classifiers on the whole release, which takes too long for every run. "
+        "It is tried where attacks are asked for."
+    )
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it."""
+        original = setting.known_original
+        if original.n_persons < 4:
+            raise DoesNotApply("There are too few persons to learn from others.")
+        candidates = Candidates.of(setting)
+        found = list(_results(setting, candidates))
+        if not found:
+            raise DoesNotApply(f"Every sensitive attribute has more than {MOST_VALUES:,} different values.")
+        return found
 
 
 def _results(setting: Setting, candidates: Candidates) -> Iterator[AttackResult]:
-    original, targets = setting.known_original, setting.targets
+    original = setting.known_original
     rng = np.random.default_rng([setting.seed, 5])
-    record = _one_record_each(candidates, targets, rng)
+    record_of_all = _one_record_each(candidates, setting.targets, rng)
     half = rng.permutation(original.n_persons) % 2 == 0
     for name in setting.schema.sensitive:
-        values = setting.released.values[name]
+        values = setting.view.values[name]
         if values.n_codes > MOST_VALUES:
             continue
+        is_asked = who_has_value(setting, name, setting.targets)
+        if not is_asked.any():
+            continue
+        targets, record = setting.targets[is_asked], record_of_all[is_asked]
         own = own_values(setting, name, targets)
         is_own = np.zeros((len(targets), values.n_codes + 1), np.bool_)
         is_own[np.searchsorted(targets, own["target"].to_numpy()), own["value"].to_numpy()] = True
         learned = Lesson.of_release(setting, candidates, name)
         sample = Lesson.of_records(original, values.codes_of(original.frame[name]), values.n_codes + 1)
+        if name in setting.schema.missing_tells_nothing:
+            sample = sample.where(original.frame[name].is_not_null().to_numpy())
         blind = commonest(setting, name)
         for method, predict in (("naive Bayes", naive_bayes), ("nearest", nearest_neighbours)):
             right = _right(predict(learned, original, record), is_own)
@@ -81,10 +92,8 @@ def _results(setting: Setting, candidates: Candidates) -> Iterator[AttackResult]
                 by_others[asked] = predict(other_half, original, record[asked])
             baseline = _right(by_others, is_own)
             low, high = wilson(float(baseline.sum()), len(targets))
-            yield result_of(
-                NAME,
+            yield InferenceAttack.result(
                 f"inference, {method}, {name}",
-                knows=KNOWS,
                 aim=f"the '{name}' that is predicted is one of the person's",
                 successes=float(right.sum()),
                 targets=len(targets),
@@ -134,7 +143,7 @@ class Lesson:
         """The places of a release; where attributes are apart, each has the values of its group in their shares."""
         from scipy.sparse import csr_matrix
 
-        released = setting.released
+        released = setting.view
         values = released.values[name]
         places = pl.DataFrame(
             {
@@ -149,7 +158,7 @@ class Lesson:
         shape = (released.n_places, values.n_codes + 1)
         counts = csr_matrix((weight, (lines["place"].to_numpy(), lines["value"].to_numpy())), shape=shape)
         parts = tuple(
-            _parts_of_labels(column, candidates.labels[name_])[candidates.label_of_place[name_]]
+            parts_of_labels(column, candidates.labels[name_])[candidates.label_of_place[name_]]
             for name_, column in setting.known_original.quasi.items()
         )
         return cls(parts, counts, candidates.place_vectors)
@@ -171,54 +180,13 @@ class Lesson:
     def of_persons(self, chosen: BoolArray) -> Lesson:
         """What the records of some persons teach."""
         assert self.person_of_unit is not None
-        is_in = np.flatnonzero(chosen[self.person_of_unit])
-        return Lesson(tuple(part[is_in] for part in self.parts), self.values[is_in], self.points[is_in])
+        return self.where(chosen[self.person_of_unit])
 
-
-def _edges(column: NumberColumn) -> FloatArray:
-    """Where the parts of a number start: its values where they are few, else quantiles."""
-    values = numbers_of(column)
-    distinct = np.unique(values[~np.isnan(values)])
-    if len(distinct) <= MOST_PARTS:
-        return distinct
-    return np.unique(np.quantile(values[~np.isnan(values)], np.arange(MOST_PARTS) / MOST_PARTS, method="lower"))
-
-
-def part_of_record(column: QuasiColumn) -> tuple[IntArray, int]:
-    """The part of a column's values that each record lies in, the last one missing, and how many there are."""
-    if not isinstance(column, NumberColumn):
-        return column.codes.astype(np.int64), len(column.categories) + 1
-    edges, values = _edges(column), numbers_of(column)
-    part = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, None)
-    return np.where(np.isnan(values), len(edges), part), len(edges) + 1
-
-
-def _parts_of_labels(column: QuasiColumn, labels: RangeLabels | SetLabels) -> Any:
-    """For each label the share of it that lies in each part: equal shares of the values it stands for."""
-    if isinstance(labels, SetLabels):
-        part, n_parts = part_of_record(column)
-        part_of_code = np.full(labels.n_codes, n_parts - 1)
-        part_of_code[labels.values] = part
-        at = np.repeat(np.arange(labels.n_labels), np.diff(labels.start))
-        return _shares(at, part_of_code[labels.codes], labels.n_labels, n_parts)
-    assert isinstance(column, NumberColumn)
-    edges = _edges(column)
-    first = np.clip(np.searchsorted(edges, labels.low, side="right") - 1, 0, None)
-    last = np.clip(np.searchsorted(edges, labels.high, side="right") - 1, 0, len(edges) - 1)
-    length = np.where(labels.low > labels.high, 0, last - first + 1)
-    at = np.repeat(np.arange(labels.n_labels), length)
-    part = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length) + first[at]
-    missing = np.flatnonzero(labels.missing)
-    at, part = np.append(at, missing), np.append(part, np.full(len(missing), len(edges)))
-    return _shares(at, part, labels.n_labels, len(edges) + 1)
-
-
-def _shares(at: IntArray, part: IntArray, n_labels: int, n_parts: int) -> Any:
-    """A sparse matrix of labels and parts, whose lines sum to 1."""
-    from scipy.sparse import csr_matrix
-
-    size = np.bincount(at, minlength=n_labels)
-    return csr_matrix((1 / size[at], (at, part)), shape=(n_labels, n_parts))
+    def where(self, chosen: BoolArray) -> Lesson:
+        """What some units teach."""
+        is_in = np.flatnonzero(chosen)
+        persons = None if self.person_of_unit is None else self.person_of_unit[is_in]
+        return Lesson(tuple(part[is_in] for part in self.parts), self.values[is_in], self.points[is_in], persons)
 
 
 # --- classifiers ------------------------------------------------------------------------------------------------------

@@ -13,13 +13,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.attacking.candidates import Block, Candidates
-from shoal.attacking.released import Released
-from shoal.attacking.result import AttackResult, DoesNotApply, result_of
+from shoal.attacking.attackers_view import AttackersView
+from shoal.attacking.candidates import Candidates, TargetBlock
+from shoal.attacking.contract import (
+    GROUPS,
+    ORIGINAL,
+    Attack,
+    AttackResult,
+    Attempt,
+    DoesNotApply,
+    Finding,
+    Recounted,
+    Remedy,
+)
+from shoal.attacking.remedies import no_ids
 from shoal.attacking.setting import Setting
-from shoal.models.exact import FloatArray, IntArray
+from shoal.models.contract import listed
+from shoal.models.exact import BoolArray, FloatArray, IntArray
 
-NAME = "linkage"
 KNOWS = {
     "one record": "The quasi-identifiers of one record of the person, drawn by chance, and that they are in the table.",
     "all records": "The quasi-identifiers of all records of the person, and that they are in the table.",
@@ -39,7 +50,7 @@ class _Chances:
     of: dict[tuple[str, str], FloatArray]
 
     def put(self, knowledge: str, aim: str, found: pl.DataFrame) -> None:
-        """Keep chances, lines `target` and `chance`; who has no line has none."""
+        """Keep chances, lines `target` and `chance`; a target without a line has none."""
         chances = self.of.setdefault((knowledge, aim), np.zeros(len(self.targets)))
         at = np.searchsorted(self.targets, found["target"].to_numpy())
         chances[at] = np.clip(found["chance"].to_numpy(), 0.0, 1.0)
@@ -52,7 +63,7 @@ class _Chances:
                 self.of.setdefault((other, aim), np.zeros(len(self.targets)))[at] = chances[at]
 
 
-def attack_linkage(setting: Setting) -> list[AttackResult]:
+class LinkageAttack(Attack):
     """The chance to point at one of a person's records, at the person, and at their sensitive values.
 
     Notes
@@ -69,17 +80,67 @@ def attack_linkage(setting: Setting) -> list[AttackResult]:
     Under record risk rho, no chance to point at a record exceeds rho with knowledge of one record or of all; the number
     of a person's records is not covered by any model.
     """
-    if setting.mask == "perturb":
-        raise DoesNotApply("Values are perturbed, so nothing fits exactly: see distance linkage.")
-    candidates = Candidates.of(setting)
-    targets = setting.targets
-    chances = _Chances(targets, {})
-    unfitting = [np.zeros(0, np.int64)]
-    together = setting.released.keeps_together or not setting.shows_persons
-    own = _own_rows(setting)
-    for block in candidates.blocks(targets, most=2_000 if together else MOST_TOGETHER):
-        unfitting.append(_link_block(setting, block, chances, own))
-    return list(_results(setting, *_in_release(setting, chances, np.concatenate(unfitting))))
+
+    name = "linkage"
+    question = "Which record, which person, which values are those of somebody whose quasi-identifiers are known?"
+    knows = "The quasi-identifiers of one or of all records of the person, and that they are in the table."
+    needs = (GROUPS, ORIGINAL)
+    bound = "at most"
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it."""
+        candidates = Candidates.of(setting)
+        targets = setting.targets
+        chances = _Chances(targets, {})
+        unfitting = [np.zeros(0, np.int64)]
+        together = setting.view.keeps_together or not setting.shows_persons
+        own = _own_rows(setting)
+        for block in candidates.blocks(targets, most=2_000 if together else MOST_TOGETHER):
+            unfitting.append(_link_block(setting, block, chances, own))
+        return list(_results(setting, *_in_release(setting, chances, np.concatenate(unfitting))))
+
+    def remedies(self, setting: Setting, result: AttackResult) -> Iterator[Remedy]:
+        """Where it takes the number of records, publish no person ids: then nobody can count them."""
+        return no_ids(setting) if result.knows == KNOWS["all and number"] else iter(())
+
+    def findings(self, recounted: Recounted) -> Iterator[Finding]:
+        """Take one of those who look alike for the person looked for, and any record of their group for theirs."""
+        if not recounted.shows_groups:
+            return
+        n, before = recounted.risk.persons, recounted.before
+        yield Finding(
+            name="find the person",
+            knows=f"a person’s {listed([f'‘{name}’' for name in recounted.quasi])}, and that they are in the table",
+            does="picks one of the persons whose published values fit",
+            persons=n,
+            attempts=(
+                Attempt(
+                    label="find the person",
+                    what="the right person is picked",
+                    success=recounted.risk.marketer_risk,
+                    blind=1 / n,
+                    before=None if before is None else before.marketer_risk,
+                ),
+            ),
+        )
+        spread, spread_before = recounted.spread, recounted.spread_before
+        if spread is None or not np.isfinite(recounted.risk.max_gidr):
+            return
+        yield Finding(
+            name="take a record",
+            knows="a person’s group",
+            does="takes one of the group’s records for theirs",
+            persons=n,
+            attempts=(
+                Attempt(
+                    label="take a record",
+                    what="the record is the person’s",
+                    success=spread.mean_record_risk,
+                    blind=1 / n,
+                    before=None if spread_before is None else spread_before.mean_record_risk,
+                ),
+            ),
+        )
 
 
 def _in_release(setting: Setting, chances: _Chances, unfitting: IntArray) -> tuple[_Chances, int]:
@@ -96,14 +157,14 @@ def _in_release(setting: Setting, chances: _Chances, unfitting: IntArray) -> tup
     return _Chances(chances.targets[is_in], {key: of[is_in] for key, of in chances.of.items()}), len(unfitting)
 
 
-def _link_block(setting: Setting, block: Block, chances: _Chances, own: pl.DataFrame | None) -> IntArray:
+def _link_block(setting: Setting, block: TargetBlock, chances: _Chances, own: pl.DataFrame | None) -> IntArray:
     """Compute the chances of the targets of a block; gives the targets whom nothing fits."""
-    link = _Linking(setting, setting.released, block, own)
+    link = _Linking(setting, setting.view, block, own)
     one = link.known.join(block.fits, on="point").select("target", "point", "place")
     _put(chances, "one record", link, one, ["target", "point"])
     whole = link.places_of_all(one)
     published = link.published_of_all(whole, one) if setting.shows_persons else None
-    if published is not None and not setting.released.keeps_together:
+    if published is not None and not setting.view.keeps_together:
         _put_persons(chances, "all records", link, published)
     elif link.is_one_point:  # then to know one record is to know all
         chances.same("one record", "all records", block.targets)
@@ -118,7 +179,7 @@ def _own_rows(setting: Setting) -> pl.DataFrame | None:
     """Where the judge knows it, the rows of each person of the original in each place."""
     if setting.origin is None:
         return None
-    rows = pl.DataFrame({"target": setting.origin, "place": setting.released.place_of_row})
+    rows = pl.DataFrame({"target": setting.origin, "place": setting.view.place_of_row})
     return rows.group_by("target", "place").len("own").with_columns(pl.col("own").cast(pl.Int64))
 
 
@@ -127,8 +188,8 @@ class _Linking:
     """A block of targets, and what is needed to link them."""
 
     setting: Setting
-    released: Released
-    block: Block
+    released: AttackersView
+    block: TargetBlock
     own: pl.DataFrame | None
 
     @property
@@ -222,7 +283,7 @@ def _put(chances: _Chances, knowledge: str, link: _Linking, fits: pl.DataFrame, 
     if setting.shows_persons or setting.tables:
         chance = pl.when(is_hit).then(1 / pl.col("persons")).otherwise(0.0)
         chances.put(knowledge, "person", _averaged(link, found.with_columns(chance=chance), by))
-    for name in setting.schema.sensitive:
+    for name in setting.guessed:
         guessed = _guesses(link, sized, name, by)
         chances.put(knowledge, f"value of {name}", _averaged(link, guessed, by))
 
@@ -264,13 +325,16 @@ def own_values(setting: Setting, name: str, targets: IntArray) -> pl.DataFrame:
     wanted[targets] = True
     is_theirs = wanted[original.person_of_record]
     values = original.frame[name].filter(pl.Series(is_theirs))
-    codes = setting.released.values[name].codes_of(values)
+    codes = setting.view.values[name].codes_of(values)
     person = original.person_of_record[is_theirs].astype(np.int64)
-    return pl.DataFrame({"target": person, "value": codes}).unique()
+    own = pl.DataFrame({"target": person, "value": codes}).unique()
+    if name in setting.schema.missing_tells_nothing:
+        own = own.filter(pl.col("value") != len(setting.view.values[name].categories))
+    return own
 
 
 def _put_persons(chances: _Chances, knowledge: str, link: _Linking, fits: pl.DataFrame) -> None:
-    """Keep the chances of who takes one of the published persons that fit: lines `target` and `published`."""
+    """Keep the chances of taking one of the published persons that fit: lines `target` and `published`."""
     released, setting = link.released, link.setting
     found = fits.group_by("target").agg(pl.col("published").n_unique().alias("persons"))
     if setting.origin is not None:
@@ -281,7 +345,7 @@ def _put_persons(chances: _Chances, knowledge: str, link: _Linking, fits: pl.Dat
     chances.put(knowledge, "person", found)
     if setting.is_apart:
         return
-    for name in setting.schema.sensitive:
+    for name in setting.guessed:
         counts = fits.join(released.held[name], on="published").group_by("target", "value").len("weight")
         guessed = most_frequent(counts, own_values(setting, name, link.block.targets), ["target"])
         chances.put(knowledge, f"value of {name}", guessed)
@@ -291,18 +355,21 @@ def _put_persons(chances: _Chances, knowledge: str, link: _Linking, fits: pl.Dat
 
 
 def _results(setting: Setting, chances: _Chances, n_unfitting: int) -> Iterator[AttackResult]:
-    original, released = setting.known_original, setting.released
+    original, released = setting.known_original, setting.view
     aims = {"record": "a record pointed at is one of the person's", "person": "the person pointed at is the person"}
-    for (knowledge, aim), chance in chances.of.items():
+    for (knowledge, aim), chance_of_all in chances.of.items():
+        chance, column = chance_of_all, aim.removeprefix("value of ")
+        if column in original.sensitive:
+            chance = chance[who_has_value(setting, column, chances.targets)]
+            if not len(chance):
+                continue
         details: dict[str, Any] = {"highest": float(chance.max(initial=0.0)), "certain": int((chance == 1).sum())}
         if n_unfitting:
             details["targets_that_fit_nowhere"] = n_unfitting
         is_exact = setting.origin is not None or aim.startswith("value") or _is_sure(setting)
         if not is_exact:
             details["upper_bound"] = BOUND
-        column = aim.removeprefix("value of ")
-        yield result_of(
-            NAME,
+        yield LinkageAttack.result(
             f"linkage, {knowledge}, {aim}",
             knows=KNOWS[knowledge],
             aim=aims.get(aim, f"a value of '{column}' that is said of the person is theirs"),
@@ -320,12 +387,24 @@ def _results(setting: Setting, chances: _Chances, n_unfitting: int) -> Iterator[
 def _is_sure(setting: Setting) -> bool:
     """Whether what is published shows that a person's records stand together, in true ranges."""
     all_there = len(setting.frame) == setting.known_original.n_records or bool(setting.tables)
-    together = setting.schema.person is None or (setting.shows_persons and setting.released.keeps_together)
-    return setting.mask != "mean" and all_there and together
+    together = setting.schema.person is None or (setting.shows_persons and setting.view.keeps_together)
+    return not setting.changes_numbers and all_there and together
 
 
 def commonest(setting: Setting, name: str) -> float:
-    """What a guess gets without the release: the largest share of persons who have one and the same value."""
-    original = setting.known_original
-    pairs = pl.DataFrame({"person": original.person_of_record, "value": original.sensitive[name].codes}).unique()
-    return int(np.bincount(pairs["value"].to_numpy()).max()) / original.n_persons
+    """What a guess gets without the release: of the persons who have a value, the largest share who have the same."""
+    original, column = setting.known_original, setting.known_original.sensitive[name]
+    pairs = pl.DataFrame({"person": original.person_of_record, "value": column.codes}).unique()
+    if column.code_left_out is not None:
+        pairs = pairs.filter(pl.col("value") != column.code_left_out)
+    return int(np.bincount(pairs["value"].to_numpy(), minlength=1).max()) / max(pairs["person"].n_unique(), 1)
+
+
+def who_has_value(setting: Setting, name: str, targets: IntArray) -> BoolArray:
+    """Which of some persons have a value of a sensitive attribute: all, but where a missing one tells nothing."""
+    original, column = setting.known_original, setting.known_original.sensitive[name]
+    if column.code_left_out is None:
+        return np.ones(len(targets), np.bool_)
+    has_value = np.zeros(original.n_persons, np.bool_)
+    has_value[original.person_of_record[column.codes != column.code_left_out]] = True
+    return np.asarray(has_value[targets])

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.attacking.contract import GROUPS, LINKED_VALUES, METHOD, ORIGINAL, Attack, AttackResult, DoesNotApply
 from shoal.attacking.linkage import commonest
-from shoal.attacking.result import AttackResult, DoesNotApply, result_of
 from shoal.attacking.setting import Setting
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping, Method
@@ -26,11 +27,6 @@ from shoal.models.counts import SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCoun
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.table.table import Table
 
-NAME = "minimality"
-KNOWLEDGE = (
-    "The quasi-identifiers and the number of records of everybody in the group, the method, and the policy: where the "
-    "tree would have cut."
-)
 COUNTED = SPREAD | VALUE_SUMMARIES | (VALUE_TABLES - {"values_of_person"})
 """What models may need for the ways to be judged."""
 MOST_WAYS = 2_000
@@ -121,6 +117,8 @@ class Minimality:
         strange = [model.name for model in self.value_models if not model.needs <= COUNTED]
         if strange:
             raise DoesNotApply(f"It is not known for {', '.join(strange)}, which asks who has what.")
+        if any(column.code_left_out is not None for column in self.table.sensitive.values()):
+            raise DoesNotApply("It is not known where a missing value tells nothing.")
 
     @property
     def value_models(self) -> tuple[Model, ...]:
@@ -232,17 +230,14 @@ class Minimality:
             log_records=logs.astype(np.float64), values=values,
         )  # fmt: skip
 
-    @property
+    @cached_property
     def _in_table(self) -> dict[str, tuple[IntArray, IntArray]]:
         """How many records and persons of the table have each value of each attribute."""
-        known = self.__dict__.get("_whole")
-        if known is None:
-            known = {}
-            for name, column in self.table.sensitive.items():
-                _, value, _ = self.table.values_of_persons(column)
-                records = np.bincount(column.codes, minlength=column.n_codes)
-                known[name] = (records.astype(np.int64), np.bincount(value, minlength=column.n_codes).astype(np.int64))
-            object.__setattr__(self, "_whole", known)
+        known = {}
+        for name, column in self.table.sensitive.items():
+            _, value, _ = self.table.values_of_persons(column)
+            records, persons = (np.bincount(codes, minlength=column.n_codes) for codes in (column.codes, value))
+            known[name] = (records.astype(np.int64), persons.astype(np.int64))
         return known
 
 
@@ -266,7 +261,7 @@ def _posterior(
     nothing = np.zeros_like(before)
     if not is_left.shape[1]:
         return known(before, nothing, "free")
-    ways = _all_ways(types, cell_of_person, cells)
+    ways = _all_ways(types, cells)
     if ways is not None:
         return known(_counted(ways, cells, fits), nothing, "counted")
     found, kept, n_fit = _drawn(types, cell_of_person, fits, cells, rng)
@@ -287,7 +282,7 @@ def _before_cuts(types: _Types) -> FloatArray:
     return share
 
 
-class _Cells(NamedTuple):
+class _PersonCells(NamedTuple):
     """Persons of one class on the same sides of all cuts: nobody can tell them apart."""
 
     size: IntArray
@@ -296,16 +291,16 @@ class _Cells(NamedTuple):
     """(cells, cuts)"""
 
 
-def _cells(types: _Types, is_left: BoolArray) -> tuple[IntArray, _Cells]:
+def _cells(types: _Types, is_left: BoolArray) -> tuple[IntArray, _PersonCells]:
     """The cell of each person, and the cells."""
     lines = np.column_stack([types.class_of_person, is_left])
     distinct, cell_of_person = np.unique(lines, axis=0, return_inverse=True)
     cell_of_person = cell_of_person.ravel()
-    cells = _Cells(np.bincount(cell_of_person), distinct[:, 0].astype(np.int64), distinct[:, 1:].astype(np.bool_))
+    cells = _PersonCells(np.bincount(cell_of_person), distinct[:, 0].astype(np.int64), distinct[:, 1:].astype(np.bool_))
     return cell_of_person, cells
 
 
-def _all_ways(types: _Types, cell_of_person: IntArray, cells: _Cells) -> IntArray | None:
+def _all_ways(types: _Types, cells: _PersonCells) -> IntArray | None:
     """Every way to deal types out to cells, (ways, cells, types); None where there may be more than MOST_WAYS."""
     counts = np.zeros((int(cells.class_of_cell.max()) + 1, types.n_types), np.int64)
     np.add.at(counts, (types.class_of_person, types.type_of_person), 1)
@@ -348,13 +343,13 @@ def _shares(count: int, room: Sequence[int]) -> Iterator[list[int]]:
             yield [here, *rest]
 
 
-def _left(ways: IntArray, cells: _Cells) -> FloatArray:
+def _left(ways: IntArray, cells: _PersonCells) -> FloatArray:
     """How many persons of each type are on the left of each cut: (ways, cuts, types)."""
     left: FloatArray = np.matmul(cells.is_left.T.astype(np.float64), ways.astype(np.float64))
     return left
 
 
-def _counted(ways: IntArray, cells: _Cells, fits: Callable[[FloatArray], BoolArray]) -> FloatArray:
+def _counted(ways: IntArray, cells: _PersonCells, fits: Callable[[FloatArray], BoolArray]) -> FloatArray:
     """The share of each type in each cell, over all ways that fit, each counted as often as persons can have it."""
     fitting = ways[fits(_left(ways, cells))]
     if not len(fitting):
@@ -367,13 +362,13 @@ def _counted(ways: IntArray, cells: _Cells, fits: Callable[[FloatArray], BoolArr
 
 
 def _as_ways(type_of_person: IntArray, cell_of_person: IntArray, n_cells: int, n_types: int) -> IntArray:
-    """Types of persons, a line a way, as counts of types in cells: (ways, cells, types)."""
+    """Types of persons, one line per way, as counts of types in cells: (ways, cells, types)."""
     n_ways = len(type_of_person)
     key = (np.arange(n_ways)[:, None] * n_cells + cell_of_person) * n_types + type_of_person
     return np.bincount(key.ravel(), minlength=n_ways * n_cells * n_types).reshape(n_ways, n_cells, n_types)
 
 
-def _at_a_time(types: _Types, cells: _Cells) -> int:
+def _at_a_time(types: _Types, cells: _PersonCells) -> int:
     """How many ways are looked at together, so that little memory is needed."""
     n_values = sum(part.shape[1] for part in types.has.values())
     size = len(cells.size) * types.n_types + cells.is_left.shape[1] * (types.n_types + 2 * n_values)
@@ -384,7 +379,7 @@ def _drawn(
     types: _Types,
     cell_of_person: IntArray,
     fits: Callable[[FloatArray], BoolArray],
-    cells: _Cells,
+    cells: _PersonCells,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, list[IntArray], int]:
     """Deal types out by chance until enough ways fit.
@@ -415,7 +410,7 @@ def _walked(
     types: _Types,
     cell_of_person: IntArray,
     fits: Callable[[FloatArray], BoolArray],
-    cells: _Cells,
+    cells: _PersonCells,
     started: IntArray,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
@@ -445,7 +440,7 @@ def _walked(
 # --- the attack ------------------------------------------------------------------------------------------------------
 
 
-def attack_minimality(setting: Setting) -> list[AttackResult]:
+class MinimalityAttack(Attack):
     """How often the likeliest value is right once it is known where the tree would have cut.
 
     Notes
@@ -454,59 +449,71 @@ def attack_minimality(setting: Setting) -> list[AttackResult]:
     further up the tree tell more, which is not used here. Groups are drawn where cuts failed by values in more than
     MOST_GROUPS of them.
     """
-    known = minimality_of(setting)
-    table, grouping = known.table, known.grouping
-    constrained = known.constrained_groups()
-    rng = np.random.default_rng(setting.seed)
-    looked_at = constrained if len(constrained) <= MOST_GROUPS else np.sort(rng.choice(constrained, MOST_GROUPS, False))
-    if not len(looked_at):
-        raise DoesNotApply("No group has a cut that failed by a model of values, so that nothing is learned.")
-    gains = {name: _Gain() for name in table.sensitive}
-    hows: dict[str, int] = {}
-    for _, types, posterior in known.posteriors(looked_at, seed=setting.seed):
-        hows[posterior.how] = hows.get(posterior.how, 0) + 1
-        for name, gain in gains.items():
-            gain.add(name, types, posterior, known.models)
-    in_constrained = int(np.isin(grouping.group_of_person, constrained).sum())
-    return [
-        result_of(
-            NAME,
-            f"minimality, value of {name}",
-            knows=KNOWLEDGE,
-            aim=f"a value of '{name}' that is said of the person is theirs",
-            successes=gain.right,
-            targets=gain.persons,
-            blind=commonest(setting, name),
-            details={
-                "success_without_cuts": gain.right_before / gain.persons,
-                **gain.details(),
-                "groups": grouping.n_groups,
-                "groups_with_failed_cuts": len(constrained),
-                "persons_in_them": in_constrained,
-                "groups_looked_at": len(looked_at),
-                "groups_by_way": hows,
-            },
+
+    name = "minimality"
+    question = "Which values are likely, since the method did not cut a group further?"
+    knows = (
+        "The quasi-identifiers and the number of records of everybody in the group, the method, and the policy: where "
+        "the tree would have cut."
+    )
+    needs = (ORIGINAL, METHOD, GROUPS)
+    too_costly = (
+        "It deals the values of many groups out in all ways, which takes too long for every run. "
+        "It is tried where attacks are asked for."
+    )
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it."""
+        known = minimality_of(setting)
+        table, grouping = known.table, known.grouping
+        constrained = known.constrained_groups()
+        rng = np.random.default_rng(setting.seed)
+        looked_at = (
+            constrained if len(constrained) <= MOST_GROUPS else np.sort(rng.choice(constrained, MOST_GROUPS, False))
         )
-        for name, gain in gains.items()
-    ]
+        if not len(looked_at):
+            raise DoesNotApply("No group has a cut that failed by a model of values, so that nothing is learned.")
+        gains = {name: _Gain() for name in table.sensitive}
+        hows: dict[str, int] = {}
+        for _, types, posterior in known.posteriors(looked_at, seed=setting.seed):
+            hows[posterior.how] = hows.get(posterior.how, 0) + 1
+            for name, gain in gains.items():
+                gain.add(name, types, posterior, known.models)
+        in_constrained = int(np.isin(grouping.group_of_person, constrained).sum())
+        return [
+            self.result(
+                f"minimality, value of {name}",
+                aim=f"a value of '{name}' that is said of the person is theirs",
+                successes=gain.right,
+                targets=gain.persons,
+                blind=commonest(setting, name),
+                details={
+                    "success_without_cuts": gain.right_before / gain.persons,
+                    **gain.details(),
+                    "groups": grouping.n_groups,
+                    "groups_with_failed_cuts": len(constrained),
+                    "persons_in_them": in_constrained,
+                    "groups_looked_at": len(looked_at),
+                    "groups_by_way": hows,
+                },
+            )
+            for name, gain in gains.items()
+        ]
 
 
 def minimality_of(setting: Setting) -> Minimality:
     """Group the original again as the policy says; refuse where the release shows other groups."""
     table = setting.known_original
-    if setting.method is None:
-        raise DoesNotApply("It takes the policy by which the release was made.")
+    assert setting.method is not None
     many = table.n_records > table.n_persons
-    if setting.mask == "perturb":
-        raise DoesNotApply("Values are perturbed, so that no groups are seen.")
     if many and (setting.is_apart or not setting.shows_persons):
-        raise DoesNotApply("The release does not show which values belong to one person.")
+        raise DoesNotApply(LINKED_VALUES.why_not)
     method, models = setting.method, tuple(setting.models)
     Minimality(table, Grouping(np.zeros(table.n_persons, np.int32), 1), method, models)  # refuse before the work
     if len(setting.frame) != (table.n_persons if setting.tables else table.n_records):
         raise DoesNotApply("Some records of the original are not in the release, so that its groups are not known.")
     grouping = method.group(table, models, lambda stage, done: None)
-    if setting.released.n_groups > grouping.n_groups:
+    if setting.view.n_groups > grouping.n_groups:
         raise DoesNotApply("The policy gives other groups than the release shows.")
     return Minimality(table, grouping, method, models)
 

@@ -6,25 +6,35 @@ values mean nearly the same tells what all of them have (*similarity*). Li, Li a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from shoal.attacking.released import GroupValues, Released
-from shoal.attacking.result import AttackResult, DoesNotApply, result_of
+from shoal.attacking.attackers_view import AttackersView, GroupValues
+from shoal.attacking.contract import (
+    GROUPS,
+    SENSITIVE,
+    Attack,
+    AttackResult,
+    Attempt,
+    DoesNotApply,
+    Finding,
+    Recounted,
+)
 from shoal.attacking.setting import Setting
+from shoal.errors import SchemaError
 from shoal.models.exact import FloatArray, IntArray
+from shoal.parts import option
 from shoal.table.hierarchy import Hierarchy
 
-SKEWNESS, SIMILARITY = "skewness", "similarity"
-KNOWS = "The group of the person."
 WINDOW = 0.1
 """Numbers are close that lie within this share of the attribute's extent."""
 
 
-def attack_skewness(setting: Setting) -> list[AttackResult]:
+class SkewnessAttack(Attack):
     """The chance that the value of a record drawn from a person's group is a value of theirs, beside the whole table's.
 
     With P_gv of the P_g persons of a group g and R_gv of its R_g records having value v, the chance is the mean over
@@ -34,20 +44,50 @@ def attack_skewness(setting: Setting) -> list[AttackResult]:
     table; `farthest` and `mean_distance`, the total variation distance between the records of a group and of the table,
     which is what t-closeness limits.
     """
-    return list(_skewness(setting))
+
+    name = "skewness"
+    question = "What is believed of a person once their group is known?"
+    knows = "The group of the person."
+    needs = (SENSITIVE, GROUPS)
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it."""
+        return list(_skewness(setting))
+
+    def findings(self, recounted: Recounted) -> Iterator[Finding]:
+        """Guess the value that most persons of the group have."""
+        spread, before = recounted.spread, recounted.spread_before
+        if spread is None or not spread.guessed:
+            return
+        yield Finding(
+            name="guess a value",
+            knows="a person’s group",
+            does="guesses the value that most persons of the group have",
+            persons=recounted.risk.persons,
+            attempts=tuple(
+                Attempt(
+                    label=f"guess ‘{name}’",
+                    what=f"the person has that value of ‘{name}’",
+                    success=success,
+                    blind=spread.blind[name],
+                    before=None if before is None else before.guessed.get(name),
+                )
+                for name, success in spread.guessed.items()
+            ),
+        )
 
 
 def _skewness(setting: Setting) -> Iterator[AttackResult]:
-    for name, values in _values(setting).items():
-        counts = _Counts.of(setting.released, values)
+    for name, values in setting.view.values.items():
+        counts = _Counts.of(setting.view, values)
+        if not counts.n_persons or not len(counts.value):  # nobody has a value that is shown
+            continue
         table = counts.of_table()
         chance = counts.mean_chance(counts.share_of_records)
         gain = counts.share_of_persons / (table.persons / counts.persons_of_group.sum())[counts.value]
         distance = counts.distances(table.records / table.records.sum())
-        yield result_of(
-            SKEWNESS,
+        yield SkewnessAttack.result(
             f"skewness, {name}",
-            knows=KNOWS,
             aim=f"the '{name}' of a record drawn from the person's group is one of theirs",
             successes=chance * counts.n_persons,
             targets=counts.n_persons,
@@ -60,35 +100,55 @@ def _skewness(setting: Setting) -> Iterator[AttackResult]:
         )
 
 
-def attack_similarity(setting: Setting) -> list[AttackResult]:
+@dataclass(frozen=True)
+class SimilarityAttack(Attack):
     """The share of persons with a value close to the closest-knit values of their group.
 
     The attacker names the values close together that have the most records in the group: numbers within a tenth of the
     attribute's extent, or values with the same parent in a hierarchy that is given for the attribute.
     """
-    found = list(_similarity(setting))
-    if not found:
-        raise DoesNotApply(
-            "Closeness is known of numbers and of values in a hierarchy; no sensitive attribute is all numbers, and "
-            "no hierarchy was given (--similar COLUMN=FILE)."
-        )
-    return found
+
+    name = "similarity"
+    question = "Which values that are close together does a person have one of?"
+    knows = "The group of the person."
+    needs = (SENSITIVE, GROUPS)
+    bound = "at most"
+
+    similar: Mapping[str, Hierarchy | str] = field(
+        default_factory=dict,
+        metadata=option(
+            "The value hierarchy of a sensitive attribute, in ARX's CSV format; C=icd for ICD codes.", metavar="C=FILE"
+        ),
+    )
+    """Hierarchies of sensitive attributes, or the files that hold them; "icd" for ICD codes."""
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it."""
+        found = list(_similarity(setting, self.similar))
+        if not found:
+            raise DoesNotApply(
+                "Closeness is known of numbers and of values in a hierarchy; no sensitive attribute is all numbers, "
+                "and no hierarchy was given.",
+                give="similar",
+            )
+        return found
 
 
-def _similarity(setting: Setting) -> Iterator[AttackResult]:
-    for name, values in _values(setting).items():
-        bands = _bands(values, setting.similar.get(name))
+def _similarity(setting: Setting, similar: Mapping[str, Hierarchy | str]) -> Iterator[AttackResult]:
+    hierarchies = {name: _hierarchy_of(setting, name, given) for name, given in similar.items()}
+    for name, values in setting.view.values.items():
+        bands = _bands(values, hierarchies.get(name))
         if bands is None:
             continue
-        counts = _Counts.of(setting.released, values)
+        counts = _Counts.of(setting.view, values)
+        if not counts.n_persons or not len(counts.value):
+            continue
         inside = bands.best(counts.group, counts.value, counts.records)
         whole = np.zeros(len(counts.group), np.int64)
         inside_table = bands.best(whole, counts.value, counts.records)
         right, blind = (counts.persons_with(each, setting, name) for each in (inside, inside_table))
-        yield result_of(
-            SIMILARITY,
+        yield SimilarityAttack.result(
             f"similarity, {name}",
-            knows=KNOWS,
             aim=f"the person has a '{name}' among the values close together that most records of the group have",
             successes=float(min(right, counts.n_persons)),
             targets=counts.n_persons,
@@ -98,12 +158,16 @@ def _similarity(setting: Setting) -> Iterator[AttackResult]:
         )
 
 
-def _values(setting: Setting) -> dict[str, GroupValues]:
-    if not setting.schema.sensitive:
-        raise DoesNotApply("The schema names no sensitive attribute.")
-    if setting.mask == "perturb":
-        raise DoesNotApply("Values are perturbed, so that nobody sees groups.")
-    return setting.released.values
+def _hierarchy_of(setting: Setting, name: str, given: Hierarchy | str) -> Hierarchy:
+    """The hierarchy of a sensitive attribute: as it is, from its file, or that of ICD codes."""
+    if isinstance(given, Hierarchy):
+        return given
+    if given.lower() != "icd":
+        return Hierarchy.read_arx_csv(given)
+    table = setting.tables.get(name, setting.frame)
+    if name not in table.columns:
+        raise SchemaError(f"similar names '{name}', but the release has no such column.")
+    return Hierarchy.of_icd(table[name].drop_nulls().unique().to_list())
 
 
 class _InTable(NamedTuple):
@@ -121,19 +185,20 @@ class _Counts(NamedTuple):
     persons_of_group: IntArray
     records_of_group: FloatArray
     n_codes: int
-    released: Released
+    released: AttackersView
 
     @classmethod
-    def of(cls, released: Released, values: GroupValues) -> _Counts:
+    def of(cls, released: AttackersView, values: GroupValues) -> _Counts:
         group, value, persons, records = (
             values.counts[column].to_numpy() for column in ("group", "value", "persons", "records")
         )
         of_group = np.bincount(group, weights=records, minlength=released.n_groups).astype(np.float64)
-        return cls(group, value, persons, records, released.persons_of_group, of_group, values.n_codes, released)
+        told = released.persons_of_group if values.persons_told is None else values.persons_told
+        return cls(group, value, persons, records, told, of_group, values.n_codes, released)
 
     @property
     def n_persons(self) -> int:
-        """Persons in groups; who stands in several groups counts in each."""
+        """Persons in groups; a person in several groups counts in each."""
         return int(self.persons_of_group.sum())
 
     @property
@@ -159,7 +224,7 @@ class _Counts(NamedTuple):
         """The total variation distance of each group's records from the table's."""
         n_groups = self.released.n_groups
         shared = np.minimum(self.share_of_records, in_table[self.value])
-        return np.asarray(1 - np.bincount(self.group, weights=shared, minlength=n_groups))
+        return np.asarray((self.records_of_group > 0) - np.bincount(self.group, weights=shared, minlength=n_groups))
 
     def persons_with(self, is_named: FloatArray, setting: Setting, name: str) -> int:
         """How many persons, group by group, have a value on a line that is named."""

@@ -6,19 +6,26 @@ Shmatikov, 2008). Quasi-identifiers are not needed; models that group quasi-iden
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.attacking.candidates import Candidates
-from shoal.attacking.result import AttackResult, DoesNotApply, result_of
+from shoal.attacking.contract import LINKED_VALUES, SENSITIVE, Attack, AttackResult, DoesNotApply, Remedy
+from shoal.attacking.remedies import no_ids
 from shoal.attacking.setting import Setting
-from shoal.judging.observation import number_alike, number_equal
+from shoal.errors import ParameterError
+from shoal.judging.observation import number_equal
 from shoal.models.exact import BoolArray, FloatArray, IntArray
+from shoal.models.histories import HIDDEN
+from shoal.parts import option
+from shoal.table.columns import code_values
+from shoal.table.spelling import TEXTS
 
-NAME = "trajectory"
 MOST_TARGETS = 2_000
 COMMON, MOST_LISTED = 64, 500
 """An item that more than one in so many kinds of persons have, and more than so many, is looked up in a table."""
@@ -26,7 +33,8 @@ LARGEST_STEP = 5_000_000
 """Published persons that are looked through at once."""
 
 
-def attack_trajectory(setting: Setting) -> list[AttackResult]:
+@dataclass(frozen=True)
+class TrajectoryAttack(Attack):
     """The chance to find a person by 1, 2, ... of their records' sensitive values, without and with quasi-identifiers.
 
     A value here is what one record shows of all sensitive attributes together, such as a film and its rating. Those
@@ -37,34 +45,60 @@ def attack_trajectory(setting: Setting) -> list[AttackResult]:
     Where records are not linked to persons (`person ids: none`), nobody can be found with all their records. What is
     counted then is the chance that a further record, taken by chance from those that fit, is the person's.
     """
-    if setting.is_apart:
-        raise DoesNotApply("The release does not show which values belong to one person.")
-    if not setting.schema.sensitive:
-        raise DoesNotApply("The schema names no sensitive attribute.")
-    absent = [name for name in setting.schema.sensitive if name not in setting.frame.columns]
-    if absent:
-        raise DoesNotApply(f"The published table lacks {', '.join(absent)}.")
-    found = list(_among_persons(setting) if setting.shows_persons else _among_records(setting))
-    if not found:
-        raise DoesNotApply("Nobody has two records with different sensitive values.")
-    return found
+
+    name = "trajectory"
+    question = "Who is the person of whom a few sensitive values are known?"
+    knows = "Some sensitive values of the person, as records show them."
+    needs = (LINKED_VALUES, SENSITIVE)
+    bound = "at most"
+
+    known_values: tuple[int, ...] = field(
+        default=(1, 2, 3, 4), metadata=option("How many sensitive values of a person are known.", metavar="N,...")
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.known_values or any(
+            isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in self.known_values
+        ):
+            raise ParameterError("known_values must be whole numbers from 1 on, such as [1, 2].")
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it."""
+        absent = [name for name in setting.schema.sensitive if name not in setting.frame.columns]
+        if absent:
+            raise DoesNotApply(f"The published table lacks {', '.join(absent)}.")
+        found = list((_among_persons if setting.shows_persons else _among_records)(setting, self.known_values))
+        if not found:
+            raise DoesNotApply("Nobody has two records with different sensitive values.")
+        return found
+
+    def remedies(self, setting: Setting, result: AttackResult) -> Iterator[Remedy]:
+        """Publish no person ids, so that nobody sees which records belong together."""
+        return no_ids(setting)
 
 
-def _among_persons(setting: Setting) -> Iterator[AttackResult]:
-    released = setting.released
-    value, n_values = number_equal([setting.frame[name] for name in setting.schema.sensitive])
-    with_quasi, n_with = number_alike([(value, n_values), (released.place_of_row.astype(np.int32), released.n_places)])
-    tries = {"": _Holdings.of(released.person_of_row, value.astype(np.int64), n_values)}
-    if setting.mask != "perturb":  # else nobody sees groups
-        tries[" and quasi-identifiers"] = _Holdings.of(released.person_of_row, with_quasi.astype(np.int64), n_with)
-    for n_known in setting.known_values:
-        for also, holdings in tries.items():
+def _among_persons(setting: Setting, known_values: Sequence[int]) -> Iterator[AttackResult]:
+    released = setting.view
+    is_shown = ~are_hidden(setting.frame, setting.schema.sensitive)
+    person = released.person_of_row.astype(np.int64)[is_shown]
+    if not len(person):
+        return
+    sensitive, quasi = tuple(setting.schema.sensitive), setting.schema.quasi_names
+    tries = {"": _items_shown(setting, sensitive)}
+    if setting.shows_groups:  # else nobody sees groups
+        tries[" and quasi-identifiers"] = _items_shown(setting, (*sensitive, *quasi))
+    held = {
+        also: _Holdings.of(person, item[is_shown], n_items).in_order_of_items()
+        for also, (item, n_items) in tries.items()
+    }
+    for n_known in known_values:
+        for also, holdings in held.items():
             target, known = _drawn(holdings, n_known, setting)
             if not len(target):
                 continue
             chance = 1 / holdings.count_having(known)
-            yield result_of(
-                NAME,
+            yield TrajectoryAttack.result(
                 f"trajectory, {n_known} known{also}",
                 knows=_knows(n_known, also),
                 aim="the published person taken is the person, with all their records",
@@ -73,6 +107,28 @@ def _among_persons(setting: Setting) -> Iterator[AttackResult]:
                 blind=1 / released.n_persons,
                 details={"certain": int((chance == 1).sum()), "persons_with_more": holdings.n_with_more(n_known)},
             )
+
+
+def are_hidden(frame: pl.DataFrame, columns: Iterable[str]) -> BoolArray:
+    """Which records show nothing of some columns, since all their values are hidden."""
+    hidden = np.ones(len(frame), np.bool_)
+    for name in columns:
+        is_text = frame[name].dtype in TEXTS
+        hidden &= (frame[name].cast(pl.String) == HIDDEN).fill_null(False).to_numpy() if is_text else False
+    return hidden
+
+
+def _items_shown(setting: Setting, columns: Sequence[str]) -> tuple[IntArray, int]:
+    """What each row shows in some columns, numbered in the order of the values, and how many items there are.
+
+    Neither pseudonyms nor the order of rows move a number, so that the same is drawn whatever these are.
+    """
+    number, n_items = np.zeros(len(setting.frame), np.int64), 1
+    for name in columns:
+        codes, distinct = code_values(setting.frame[name])
+        shown, number = np.unique(number * (len(distinct) + 1) + codes, return_inverse=True)
+        number, n_items = number.reshape(-1), len(shown)
+    return number, n_items
 
 
 def _knows(n_known: int, also: str) -> str:
@@ -107,15 +163,27 @@ class _Holdings:
         return int((self.sizes > n_known).sum())
 
     @cached_property
-    def alike(self) -> tuple[IntArray, IntArray]:
-        """Persons with the same items once: one person of each kind, and how many there are of it.
+    def kind(self) -> NDArray[np.uint64]:
+        """A number per person, the same for persons with the same items.
 
-        Kinds are told apart by sums of a random word an item, which differ but with negligible chance.
+        It is the sum of one random word per item; those of different items differ but with negligible chance.
         """
         words = np.random.default_rng(7).integers(0, 2**64, self.n_items, dtype=np.uint64)
         sums = np.append(np.uint64(0), np.cumsum(words[self.item], dtype=np.uint64))
-        kind = sums[self.start[1:]] - sums[self.start[:-1]]
-        _, first, count = np.unique(kind, return_index=True, return_counts=True)
+        return sums[self.start[1:]] - sums[self.start[:-1]]
+
+    def in_order_of_items(self) -> _Holdings:
+        """The same with persons in an order that their items alone give; those with the same items are alike anyway."""
+        order = np.argsort(self.kind, kind="stable")
+        size = self.sizes[order]
+        start = np.append(0, np.cumsum(size))
+        item = self.item[np.arange(int(size.sum())) + np.repeat(self.start[order] - start[:-1], size)]
+        return _Holdings(start, item, self.n_items)
+
+    @cached_property
+    def alike(self) -> tuple[IntArray, IntArray]:
+        """Persons with the same items once: one person of each kind, and how many there are of it."""
+        _, first, count = np.unique(self.kind, return_index=True, return_counts=True)
         return first.astype(np.int64), count
 
     def count_having(self, known: IntArray) -> IntArray:
@@ -185,26 +253,24 @@ def _drawn(holdings: _Holdings, n_known: int, setting: Setting) -> tuple[IntArra
 # --- records that are not linked --------------------------------------------------------------------------------------
 
 
-def _among_records(setting: Setting) -> Iterator[AttackResult]:
+def _among_records(setting: Setting, known_values: Sequence[int]) -> Iterator[AttackResult]:
     """The chance that a further record is the person's, where nobody sees which records belong together."""
     original = setting.known_original
     value, n_values = number_equal([original.frame[name] for name in setting.schema.sensitive])
     holdings = _Holdings.of(original.person_of_record.astype(np.int64), value.astype(np.int64), n_values)
     records = original.records_of_person
-    fitting: FloatArray | None = None
-    for n_known in setting.known_values:
-        target, _ = _drawn(holdings, n_known, setting)
+    targets = {n_known: _drawn(holdings, n_known, setting)[0] for n_known in known_values}
+    everybody = np.unique(np.concatenate(list(targets.values())))
+    fitting = _rows_that_fit(setting, everybody) if setting.shows_groups and len(everybody) else None
+    for n_known, target in targets.items():
         if not len(target):
             continue
-        if fitting is None and setting.mask != "perturb":
-            fitting = _rows_that_fit(setting, np.flatnonzero(holdings.sizes > 1))
         everywhere = np.full(len(target), float(len(setting.frame)))
         for also, rows in (("", everywhere), (" and quasi-identifiers", None if fitting is None else fitting[target])):
             if rows is None:
                 continue
             chance = np.clip((records[target] - n_known) / np.maximum(rows - n_known, 1), 0.0, 1.0)
-            yield result_of(
-                NAME,
+            yield TrajectoryAttack.result(
                 f"trajectory, {n_known} known{also}",
                 knows=_knows(n_known, also),
                 aim="a further record taken for the person's is theirs",
@@ -219,7 +285,7 @@ def _among_records(setting: Setting) -> Iterator[AttackResult]:
 def _rows_that_fit(setting: Setting, persons: IntArray) -> FloatArray:
     """How many rows fit all records of each person; all rows where none does."""
     candidates = Candidates.of(setting)
-    released = setting.released
+    released = setting.view
     rows = np.full(setting.known_original.n_persons, float(len(setting.frame)))
     sizes = pl.DataFrame({"place": np.arange(released.n_places), "rows": released.rows_of_place})
     for block in candidates.blocks(persons):

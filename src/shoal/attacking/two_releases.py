@@ -6,6 +6,7 @@ not the person's, unless it has changed in between.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +14,11 @@ import numpy as np
 import polars as pl
 
 from shoal.attacking.candidates import Candidates
-from shoal.attacking.linkage import commonest, most_frequent, own_values
-from shoal.attacking.result import AttackResult, DoesNotApply, result_of
+from shoal.attacking.contract import GROUPS, ORIGINAL, OTHER_RELEASE, Attack, AttackResult, DoesNotApply
+from shoal.attacking.linkage import commonest, most_frequent, own_values, who_has_value
 from shoal.attacking.setting import Setting
 from shoal.models.exact import FloatArray, IntArray
 
-NAME = "two-releases"
-KNOWLEDGE = (
-    "The quasi-identifiers of everybody in both releases, and that the person is in both; for values, that these have "
-    "not changed in between."
-)
 MOST_PAIRS = 5_000_000
 """Pairs of a target and a candidate that are looked at together."""
 
@@ -37,13 +33,11 @@ class _Fits:
 
     @classmethod
     def of(cls, setting: Setting) -> _Fits:
-        if setting.mask == "perturb":
-            raise DoesNotApply("Values are perturbed, so that no groups are seen.")
+        if not setting.shows_groups:
+            raise DoesNotApply(GROUPS.why_not)
         candidates = Candidates.of(setting)
         everybody = np.arange(candidates.original.n_persons)
-        group_of_place = pl.DataFrame(
-            {"place": np.arange(setting.released.n_places), "group": setting.released.group_of_place}
-        )
+        group_of_place = pl.DataFrame({"place": np.arange(setting.view.n_places), "group": setting.view.group_of_place})
         parts = []
         for block in candidates.blocks(everybody):
             if block.whole is not None:
@@ -73,7 +67,7 @@ class _Fits:
 
     def values_of(self, targets: pl.DataFrame, name: str) -> pl.DataFrame:
         """`target`, `text`, `weight`: the values of the groups that fit a target, by how many persons have them."""
-        values = self.setting.released.values[name]
+        values = self.setting.view.values[name]
         groups = targets.join(self.pairs.rename({"person": "target"}), on="target")
         counts = groups.join(values.counts, on="group").group_by("target", "value").agg(pl.col("persons").sum())
         texts = pl.concat([values.texts, pl.Series([None], dtype=pl.String)])
@@ -83,7 +77,7 @@ class _Fits:
         )  # fmt: skip
 
 
-def attack_two_releases(setting: Setting) -> list[AttackResult]:
+class TwoReleasesAttack(Attack):
     """How often a person, and their values, are right once both releases are known.
 
     Notes
@@ -95,18 +89,28 @@ def attack_two_releases(setting: Setting) -> list[AttackResult]:
     Targets are persons who fit a group in both releases: whoever fits none in one of them is not in it, and to count
     them as failures would make the attack look weaker than it is.
     """
-    other = setting.other
-    if other is None:
-        raise DoesNotApply("It takes another release about the same persons: name it with --with.")
-    if setting.known_original.n_persons != other.known_original.n_persons:
-        raise DoesNotApply("The policies of the two releases do not take the same persons from the original.")
-    first, second = _Fits.of(setting), _Fits.of(other)
-    everybody = setting.targets
-    targets = everybody[np.isin(everybody, first.persons) & np.isin(everybody, second.persons)]
-    if not len(targets):
-        raise DoesNotApply("Nobody of the original fits what both releases show.")
-    n_others = len(everybody) - len(targets)
-    return [_on_persons(first, second, targets, n_others), *_on_values(first, second, targets)]
+
+    name = "two-releases"
+    question = "Who is it, and what are their values, by what two releases allow together?"
+    knows = (
+        "The quasi-identifiers of everybody in both releases, and that the person is in both; for values, that these "
+        "have not changed in between."
+    )
+    needs = (OTHER_RELEASE, ORIGINAL)
+
+    def run(self, setting: Setting) -> list[AttackResult]:
+        """Try it."""
+        other = setting.other
+        assert other is not None
+        if setting.known_original.n_persons != other.known_original.n_persons:
+            raise DoesNotApply("The policies of the two releases do not take the same persons from the original.")
+        first, second = _Fits.of(setting), _Fits.of(other)
+        everybody = setting.targets
+        targets = everybody[np.isin(everybody, first.persons) & np.isin(everybody, second.persons)]
+        if not len(targets):
+            raise DoesNotApply("Nobody of the original fits what both releases show.")
+        n_others = len(everybody) - len(targets)
+        return [_on_persons(first, second, targets, n_others), *_on_values(first, second, targets)]
 
 
 def _on_persons(first: _Fits, second: _Fits, targets: IntArray, n_others: int) -> AttackResult:
@@ -120,10 +124,8 @@ def _on_persons(first: _Fits, second: _Fits, targets: IntArray, n_others: int) -
             sizes = some.join(pairs.group_by("target").len(), on="target", how="left", maintain_order="left")
             counts[at] = sizes["len"].fill_null(0).to_numpy()
     chance = _chance(both)
-    return result_of(
-        NAME,
+    return TwoReleasesAttack.result(
         "two releases, person",
-        knows=KNOWLEDGE,
         aim="the person pointed at is the person",
         successes=float(chance.sum()),
         targets=len(targets),
@@ -153,14 +155,17 @@ def _portions(first: _Fits, second: _Fits, targets: IntArray) -> list[pl.DataFra
     return [pl.DataFrame({"target": targets[portion == number]}) for number in np.unique(portion)]
 
 
-def _on_values(first: _Fits, second: _Fits, targets: IntArray) -> list[AttackResult]:
+def _on_values(first: _Fits, second: _Fits, everybody: IntArray) -> list[AttackResult]:
     """The chance to say a value of the person, for each sensitive attribute of both releases."""
     setting = first.setting
-    everyone = pl.DataFrame({"target": targets})
     results = []
     for name in setting.schema.sensitive:
         if name not in second.setting.schema.sensitive:
             continue
+        targets = everybody[who_has_value(setting, name, everybody)]
+        if not len(targets):
+            continue
+        everyone = pl.DataFrame({"target": targets})
         one, other = first.values_of(everyone, name), second.values_of(everyone, name)
         both = one.join(other, on=["target", "text"], nulls_equal=True, suffix="_there")
         both = both.with_columns(weight=pl.col("weight") * pl.col("weight_there"))
@@ -175,10 +180,8 @@ def _on_values(first: _Fits, second: _Fits, targets: IntArray) -> list[AttackRes
             "no_value_left": int((n_left == 0).sum()),
         }
         results.append(
-            result_of(
-                NAME,
+            TwoReleasesAttack.result(
                 f"two releases, value of {name}",
-                knows=KNOWLEDGE,
                 aim=f"a value of '{name}' that is said of the person is theirs",
                 successes=_right(setting, both, name, targets),
                 targets=len(targets),
@@ -191,7 +194,7 @@ def _on_values(first: _Fits, second: _Fits, targets: IntArray) -> list[AttackRes
 
 def _right(setting: Setting, counts: pl.DataFrame, name: str, targets: IntArray) -> float:
     """How many targets have the value of the largest weight, of equal ones by chance."""
-    codes = setting.released.values[name].codes_of(counts["text"])
+    codes = setting.view.values[name].codes_of(counts["text"])
     coded = counts.select("target", "weight").with_columns(value=pl.Series(codes).cast(pl.Int64))
     own = own_values(setting, name, targets).with_columns(pl.col("target", "value").cast(pl.Int64))
-    return float(most_frequent(coded, own, ["target"])["chance"].sum())
+    return math.fsum(most_frequent(coded, own, ["target"])["chance"])  # whatever the order in which they come

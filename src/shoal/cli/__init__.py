@@ -1,1 +1,1 @@
-"""The door for the command line: one file a command."""
+"""The door for the command line: one file per command."""

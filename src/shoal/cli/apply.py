@@ -27,7 +27,7 @@ nothing is written where all records together would break a model.
 @click.argument("files", nargs=-1, required=True, metavar="NEW...")
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the release of all records goes.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR, which may be RELEASE itself.")
-@click.option("--format", "format_", type=click.Choice(options.FORMATS), help="Default: that of RELEASE.")
+@click.option("--format", "format_", type=options.FormatName(), help="Default: that of RELEASE.")
 @click.option("--no-report", is_flag=True, help="Write no report beside the release.")
 @click.option("--all-new", is_flag=True, help="Nobody in NEW is in RELEASE, which keeps no person map to tell.")
 @click.option("--check-new", is_flag=True, help="The new records alone must meet the models too, against those who "
@@ -68,15 +68,14 @@ def apply(
     refuse_taken(Path(output), overwrite)
     stored = read_stored(release)
     policy, folder = chosen_policy({**flags, "policy_file": None, "files": files}, default_file=own)
-    stored = replace(stored, policy=replace(stored.policy, budget=policy.budget))
     if policy.ledger is not None:
         say.say_notes(["Releases made by apply are not entered in the ledger that the policy names."])
     reading = read_table(files, policy, folder, flags)
     say.say_notes(reading.notes)
     with say.warnings_as_notes():
         applied = mask_later(
-            stored, reading, policy.schema(folder, reading.frame), all_new=all_new, check_new=check_new,
-            max_suppressed=max_suppressed, line_of=reading.line_of_record,
+            stored, reading, replace(policy, folder=folder), all_new=all_new, check_new=check_new,
+            max_suppressed=max_suppressed,
         )  # fmt: skip
         write_applied(
             applied, output, overwrite=overwrite, format=format_, started=started, labels=reading.labels,

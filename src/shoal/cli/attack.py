@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
 import click
 
 from shoal.cli import options
 from shoal.cli.verify import codebook_for, look_up, schema_for
-from shoal.errors import InputError, SchemaError
+from shoal.errors import InputError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
-    from shoal.attacking.background import BackgroundResult
-    from shoal.attacking.elimination import EliminationResult
+    from shoal.attacking.contract import Attack
     from shoal.attacking.mining.rules import Rules
-    from shoal.attacking.suite import SuiteResult
-    from shoal.pipeline import OtherRelease
+    from shoal.attacking.suite import OtherRelease, SuiteResult
+    from shoal.parts import Option
     from shoal.policy import Policy
     from shoal.publishing.read import PublishedFiles
     from shoal.reading import Reading
-    from shoal.table.hierarchy import Hierarchy
+
 ABOVE = 3
-DEFAULT_L = 2
+FLAGS = "shoal.flags of attacks"
 
 EPILOG = """\b
 Examples:
@@ -44,19 +43,65 @@ Exit codes: 0 done; 3 with --fail-above, where a larger share of persons is expo
 """
 
 
-@click.command(epilog=EPILOG, short_help="Attack a release: who is exposed?")
+class AttackFlag(click.Option):
+    """A flag that is an option of an attack."""
+
+    def __init__(self, attack: type[Attack], option: Option) -> None:
+        hint = get_origin(get_type_hints(attack)[option.name])
+        takes: dict[str, Any] = {"type": str}
+        if hint is tuple:
+            takes["default"] = ",".join(map(str, option.default))
+        elif hint is not None and issubclass(hint, Mapping):
+            takes["multiple"] = True
+        elif option.kind in (int, float):
+            limits: Any = click.IntRange if option.kind is int else click.FloatRange
+            takes |= {"type": limits(min=option.low, max=option.high), "default": option.default}
+        elif option.kind is bool:
+            takes |= {"is_flag": True, "type": bool}
+        elif option.choices:
+            takes |= {"type": click.Choice(option.choices), "default": option.default}
+        self._attack, self._is_list, self._is_mapping = attack, hint is tuple, "multiple" in takes
+        super().__init__(
+            [f"--{option.name.replace('_', '-')}", option.name], metavar=option.metavar, show_default=True,
+            help=f"For {attack.name}: {option.help[:1].lower()}{option.help[1:]}", callback=self._checked, **takes,
+        )  # fmt: skip
+
+    def _checked(self, ctx: click.Context, param: click.Parameter, given: Any) -> Any:
+        """The value as the attack takes it: numbers from a list, and files or words by column."""
+        value = given
+        if self._is_list:
+            parts = [part.strip() for part in given.split(",") if part.strip()]
+            value = tuple(int(part) if part.isdecimal() else part for part in parts)
+        elif self._is_mapping:
+            pairs = [text.partition("=") for text in given]
+            if not all(column and is_given and file for column, is_given, file in pairs):
+                raise click.UsageError(f"{self.opts[0]} takes a column and a file: {self.opts[0]} disease=disease.csv")
+            value = {column: file for column, _, file in pairs}
+        wrong = {} if value is None else self._attack.faults({str(self.name): value})
+        if wrong:
+            raise click.BadParameter(" ".join(wrong.values()), ctx=ctx, param=self)
+        return value
+
+
+class AttackCommand(click.Command):
+    """A command whose flags are partly the options of attacks, which are asked when it runs or is explained."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The flags in the order of their help."""
+        release, *others = super().get_params(ctx)
+        if FLAGS not in ctx.meta:
+            from shoal.attacking.suite import ATTACKS
+            from shoal.parts import options_of
+
+            taken = {param.name for param in others}
+            own = {each.name: AttackFlag(attack, each) for attack in ATTACKS.values() for each in options_of(attack)}
+            names = click.Option(["--attacks", "names"], metavar="NAME,...", help=f"Only these: {', '.join(ATTACKS)}.")
+            ctx.meta[FLAGS] = [names, *(flag for name, flag in own.items() if name not in taken)]
+        return [release, *ctx.meta[FLAGS], *others]
+
+
+@click.command(cls=AttackCommand, epilog=EPILOG, short_help="Attack a release: who is exposed?")
 @click.argument("release", metavar="RELEASE")
-@click.option(
-    "--exclude",
-    type=click.IntRange(min=0),
-    default=2,
-    show_default=True,
-    metavar="E",
-    help="How many values the adversary can exclude for a person.",
-)
-@click.option("--l", "least", type=click.IntRange(min=1), metavar="L",
-              help="Somebody with fewer than L possible values is vulnerable to background knowledge (default: as the "
-              "policy's matching-diversity says, else 2).")  # fmt: skip
 @click.option("--rules", "rules_file", metavar="FILE",
               help="What the adversary knows: rules as 'shoal mine --json' lists them (default: those in the folder's "
               "steward/rules.json).")  # fmt: skip
@@ -77,13 +122,6 @@ Exit codes: 0 done; 3 with --fail-above, where a larger share of persons is expo
     help="Another release about the same persons, for two-releases: a folder that protect has written.",
 )
 @click.option(
-    "--attacks",
-    "names",
-    metavar="NAME,...",
-    help="Only these: elimination, background, linkage, distance, skewness, similarity, trajectory, "
-    "anchored-dates, inference, two-releases, minimality.",
-)
-@click.option(
     "--targets",
     type=click.IntRange(min=1),
     default=10_000,
@@ -92,22 +130,9 @@ Exit codes: 0 done; 3 with --fail-above, where a larger share of persons is expo
     help="Attack at most N persons, drawn at random.",
 )
 @click.option(
-    "--known-values",
-    default="1,2,3,4",
-    show_default=True,
-    metavar="N,...",
-    help="For trajectory: how many sensitive values of a person are known.",
-)
-@click.option(
-    "--similar",
-    multiple=True,
-    metavar="C=FILE",
-    help="For similarity: the value hierarchy of a sensitive attribute, in ARX's CSV format; C=icd for ICD codes.",
-)
-@click.option(
     "--whose",
     type=click.Choice(["map", "ids", "order"]),
-    help="How it can be told whose a published record is: by the map in steward/persons.parquet (default "
+    help="How the person of a published record is told: by the map in steward/persons.parquet (default "
     "where there is one), by ids that are the original's, or by the order of the records.",
 )
 @click.option("--mask", metavar="NAME", help="How the release shows quasi-identifiers, where no policy says it.")
@@ -147,8 +172,6 @@ def attack(
     ctx: click.Context,
     /,
     release: str,
-    exclude: int,
-    least: int | None,
     rules_file: str | None,
     mine_from: str | None,
     min_expectation: str | None,
@@ -157,8 +180,6 @@ def attack(
     other: str | None,
     names: str | None,
     targets: int,
-    known_values: str,
-    similar: tuple[str, ...],
     whose: str | None,
     fail_above: float | None,
     gate: str,
@@ -177,7 +198,7 @@ def attack(
     With --original, attacks are tried that know something of each person in it: who are they, what are their values?
     Each has a 95 % interval (Wilson's) and stands beside blind guessing; those that do not apply say why.
     """
-    from shoal import pipeline
+    from shoal.attacking.suite import attack as attack_release
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said
     from shoal.publishing.read import read_published
@@ -185,7 +206,9 @@ def attack(
     clock = time.perf_counter()
     if rules_file is not None and mine_from is not None:
         raise click.UsageError("Rules are read from a file (--rules) or mined (--mine-from), not both.")
+    own = {str(flag.name): flags.pop(str(flag.name)) for flag in ctx.meta[FLAGS] if isinstance(flag, AttackFlag)}
     asked = _asked_for(names)
+    is_suite = original is not None or other is not None or (names is not None and any(a.in_suite for a in asked))
     file, default_policy, _ = look_up(Path(release))
     book = codebook_for(file, flags, default_policy)
     given = {**flags, "files": (str(file),), "seed": None}
@@ -193,56 +216,34 @@ def attack(
     if into_report:
         _refuse_report(Path(release), original)
     published = read_published(file, csv=csv_options_of_release(policy, flags))
-    mask = mask_said(policy, flags, published, is_told=default_policy is not None or book is not None)
     mining = {"min_expectation": min_expectation, "max_len": max_len}
-    rules = _rules(policy, folder, published, rules_file, mine_from, mining) if "background" in asked else None
-    known: list[BackgroundResult] = []
-    if rules is not None:
-        least = least or _asked(policy)
-        is_own = rules_file is None and mine_from is None and published.rules is not None
-        known = _with_knowledge(policy, folder, published, mask, rules, least, is_own=is_own)
-    suite = None
-    if original is not None or other is not None or (names is not None and asked - {"elimination", "background"}):
-        suite = _suite(policy, folder, published, mask, file, original, asked, flags={
-            "targets": targets, "known_values": known_values, "similar": similar, "whose": whose, "seed": flags["seed"],
-            "other": other,
-        })  # fmt: skip
-    results: list[EliminationResult] = []
-    try:
-        if "elimination" in asked:
-            results = pipeline.attack_by_exclusion(
-                published.frame, policy.schema_of_release(), exclude=exclude,
-                mask=mask, tables=published.tables, linked=published.linked,
-            )  # fmt: skip
-    except SchemaError as refusal:
-        if not known and suite is None:
-            raise
-        output.say_notes([str(refusal)])
-    above = [] if fail_above is None else _above(fail_above, gate, results, known, suite)
+    takes_rules = any(_takes_rules(each) for each in asked)
+    rules = _rules(policy, folder, published, rules_file, mine_from, mining) if takes_rules else None
+    table = _original(original, policy, folder)
+    with output.warnings_as_notes():
+        suite = attack_release(
+            published.frame, None if table is None else table.frame,
+            schema_for(policy, folder, published.frame, rules) if table is None else policy.schema(folder, table.frame),
+            attacks=[each.name for each in asked if is_suite or not each.in_suite], tables=published.tables,
+            mask=mask_said(policy, flags, published, is_told=default_policy is not None or book is not None),
+            whose=_whose(file, whose), targets=targets, seed=flags["seed"],
+            method=policy.method if policy.models else None, method_options=policy.method_options,
+            models=policy.models, other=_other(other, table), rules=rules,
+            are_own_rules=rules_file is None and mine_from is None and published.rules is not None,
+            linked=published.linked, excluded=published.excluded,
+            **{name: value for name, value in own.items() if value is not None},
+        )  # fmt: skip
+    suite = _in_flags(suite, ctx)
+    _tell_untried(suite, rules, is_suite=is_suite)
+    above = [] if fail_above is None else [result.name for result in suite.above(fail_above, by=gate)]
     if as_json:
-        answer: dict[str, Any] = {"elimination": [asdict(result) for result in results]}
-        if rules is not None:
-            answer["background"] = [asdict(result) for result in known]
-            answer["rules"] = len(rules)
-        if suite is not None:
-            answer |= suite.to_dict()
-        if fail_above is not None:
-            answer["above"] = above
+        answer = _answer(suite, rules, is_suite=is_suite) | ({} if fail_above is None else {"above": above})
         output.say_json({**answer, "seconds": time.perf_counter() - clock})
     else:
-        if results:
-            _show(results)
-        if rules is not None:
-            _show_known(known, len(rules))
-        if suite is not None:
-            _show_suite(suite)
-    if into_report and suite is not None:
+        _show(suite)
+    if into_report:
         _put_into_report(Path(release), suite)
-    untold: list[str] = []
-    if fail_above is not None:
-        tried = {*({"elimination"} if results else ()), *({"background"} if rules is not None else ())}
-        tried |= {result.attack for result in suite.results} if suite is not None else set()
-        untold = _untold(results, set() if names is None else asked - tried)
+    untold = [] if fail_above is None else _untold(suite, () if names is None else asked)
     output.say_notes(untold)
     if above:
         output.say_notes([f"{len(above):,} results are above {fail_above:g}, so the exit code is {ABOVE}: "
@@ -251,85 +252,99 @@ def attack(
         ctx.exit(ABOVE)
 
 
-def _untold(results: list[EliminationResult], absent: set[str]) -> list[str]:
+def _asked_for(names: str | None) -> list[type[Attack]]:
+    """The attacks that were asked for by name, or all; a name that there is not is refused."""
+    from shoal.attacking.suite import ATTACKS
+
+    if names is None:
+        return list(ATTACKS.values())
+    asked = [name.strip() for name in names.split(",") if name.strip()]
+    for name in asked:
+        if name not in ATTACKS:
+            raise click.UsageError(
+                f"There is no attack '{name}'. Choose from: {', '.join(ATTACKS)}.{did_you_mean(name, ATTACKS)}"
+            )
+    return [ATTACKS[name] for name in asked]
+
+
+def _in_flags(suite: SuiteResult, ctx: click.Context) -> SuiteResult:
+    """The same, saying by which flag an attack that was not tried gets what it lacks."""
+    from dataclasses import replace
+
+    flags = {param.name: param.opts[0] for param in ctx.command.get_params(ctx)}
+    told = [
+        replace(each, why=f"{each.why.rstrip('.')} ({flags[each.give]}).") if each.give in flags else each
+        for each in suite.not_tried
+    ]
+    return replace(suite, not_tried=tuple(told))
+
+
+def _tell_untried(suite: SuiteResult, rules: Rules | None, *, is_suite: bool) -> None:
+    """Why attacks that look at the published tables alone were not tried; where nothing was, that is an error."""
+    from shoal.attacking.suite import ATTACKS
+    from shoal.cli import output
+
+    why = [
+        each.why
+        for each in suite.not_tried
+        if not ATTACKS[each.attack].in_suite and (rules is not None or each.give != "rules")
+    ]
+    if why and not is_suite and not suite.results:
+        raise SchemaError(" ".join(why))
+    output.say_notes(why)
+
+
+def _answer(suite: SuiteResult, rules: Rules | None, *, is_suite: bool) -> dict[str, Any]:
+    """What JSON answers: the suite where it was tried, and each other attack under its own name."""
+    from shoal.attacking.suite import ATTACKS
+
+    own = [name for name, attack in ATTACKS.items() if not attack.in_suite]
+    told = suite.to_dict()
+    answer = {name: told.get(name, []) for name in own if rules is not None or not _takes_rules(ATTACKS[name])}
+    if rules is not None:
+        answer["rules"] = len(rules)
+    return answer | {name: told[name] for name in ("attacks", "not_tried") if is_suite}
+
+
+def _takes_rules(attack: type[Attack]) -> bool:
+    return any(need.give == "rules" for need in attack.needs)
+
+
+def _untold(suite: SuiteResult, asked: Sequence[type[Attack]]) -> list[str]:
     """Why a gate cannot tell that no attack gets above it: then it is taken that one does."""
+    from shoal.attacking.suite import ATTACKS
+    from shoal.parts import options_of
+
     told = []
-    if any(not result.is_exact for result in results):
-        told.append(
-            "--fail-above: elimination was not searched to its end, so that more persons may be exposed than were "
-            f"found, and the exit code is {ABOVE}. Exclude fewer values (--exclude)."
-        )
+    for attack in ATTACKS.values():
+        if attack.bound == "at least" and any(not result.is_exact for result in suite.of(attack.name)):
+            flags = " or ".join(f"--{option.name.replace('_', '-')}" for option in options_of(attack))
+            told.append(
+                f"--fail-above: {attack.name} was not searched to its end, so that more persons may be exposed than "
+                f"were found, and the exit code is {ABOVE}.{f' Ask for less ({flags}).' if flags else ''}"
+            )
+    absent = sorted(attack.name for attack in asked if not suite.of(attack.name))
     if absent:
-        told.append(
-            f"--fail-above: asked for, and not tried: {', '.join(sorted(absent))}. So the exit code is {ABOVE}."
-        )
+        told.append(f"--fail-above: asked for, and not tried: {', '.join(absent)}. So the exit code is {ABOVE}.")
     return told
 
 
-def _above(
-    limit: float, gate: str, results: list[EliminationResult], known: list[BackgroundResult], suite: SuiteResult | None
-) -> list[str]:
-    """The results that are above a limit, by name: of elimination the one with most persons exposed."""
-    worst = max(results, key=lambda result: (result.share, result.e), default=None)
-    excluded = [f"elimination, {worst.e} excluded"] if worst is not None and worst.share > limit else []
-    matched = [f"background, {result.column}" for result in known if result.share > limit]
-    tried = [] if suite is None else [result.name for result in suite.above(limit, by=gate)]
-    return [*excluded, *matched, *tried]
-
-
-def _asked_for(names: str | None) -> set[str]:
-    """The attacks that were asked for by name, or all; a name that there is not is refused."""
-    from shoal.attacking.suite import ATTACKS
-    from shoal.errors import did_you_mean
-
-    known = ["elimination", "background", *ATTACKS]
-    if names is None:
-        return set(known)
-    asked = [name.strip() for name in names.split(",") if name.strip()]
-    for name in asked:
-        if name not in known:
-            raise click.UsageError(
-                f"There is no attack '{name}'. Choose from: {', '.join(known)}.{did_you_mean(name, known)}"
-            )
-    return set(asked)
-
-
-def _suite(
-    policy: Policy,
-    folder: Path,
-    published: PublishedFiles,
-    mask: str,
-    file: Path,
-    original: str | None,
-    asked: set[str],
-    *,
-    flags: dict[str, Any],
-) -> SuiteResult:
-    """The attacks that know the original, or those that need no more than the release where it is not given."""
-    from shoal import pipeline
-    from shoal.attacking.suite import ATTACKS
+def _original(file: str | None, policy: Policy, folder: Path) -> Reading | None:
+    """The original table, where it is named."""
     from shoal.cli import output
     from shoal.cli.choices import read_table
 
-    table = None if original is None else read_table([original], policy, folder, {})
-    if table is not None:
-        output.say_notes(table.notes)
-    schema = policy.schema_of_release() if table is None else policy.schema(folder, table.frame)
-    with output.warnings_as_notes():
-        return pipeline.attack(
-            published.frame, None if table is None else table.frame, schema,
-            attacks=[name for name in ATTACKS if name in asked], mask=mask, tables=published.tables,
-            whose=_whose(file, flags["whose"]), targets=flags["targets"], seed=flags["seed"],
-            known_values=_counts(flags["known_values"]), similar=_hierarchies(flags["similar"], published),
-            method=policy.method if policy.models else None, method_options=policy.method_options,
-            models=policy.models, other=_other(flags["other"], table),
-        )  # fmt: skip
+    if file is None:
+        return None
+    table = read_table([file], policy, folder, {})
+    output.say_notes(table.notes)
+    return table
 
 
 def _other(release: str | None, original: Reading | None) -> OtherRelease | None:
     """The other release that --with names, by the policy in its own folder."""
+    from shoal.attacking.suite import OtherRelease
     from shoal.cli.choices import chosen_policy, csv_options_of_release
-    from shoal.pipeline import OtherRelease
     from shoal.publishing.read import read_published
 
     if release is None:
@@ -346,7 +361,7 @@ def _other(release: str | None, original: Reading | None) -> OtherRelease | None
 
 
 def _whose(file: Path, whose: str | None) -> Any:
-    """What tells whose a published record is: the map beside the release, where there is one, or as was said."""
+    """What tells the person of a published record: the map beside the release, where there is one, or as was said."""
     import polars as pl
 
     if whose in ("ids", "order"):
@@ -357,32 +372,6 @@ def _whose(file: Path, whose: str | None) -> Any:
     if whose == "map":
         raise InputError("The release keeps no person map (steward/persons.parquet). Protect with --keep-person-map.")
     return None
-
-
-def _counts(text: str) -> list[int]:
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise click.UsageError("--known-values takes whole numbers from 1 on: --known-values 1,2,4")
-    return [int(part) for part in parts]
-
-
-def _hierarchies(given: tuple[str, ...], published: PublishedFiles) -> dict[str, Hierarchy]:
-    """The hierarchies of sensitive attributes that --similar names."""
-    from shoal.table.hierarchy import Hierarchy
-
-    found = {}
-    for text in given:
-        column, is_given, file = text.partition("=")
-        if not is_given or not column or not file:
-            raise click.UsageError("--similar takes a column and a file: --similar disease=disease.csv")
-        if file.lower() == "icd":
-            table = published.tables.get(column, published.frame)
-            if column not in table.columns:
-                raise SchemaError(f"--similar names '{column}', but the release has no such column.")
-            found[column] = Hierarchy.of_icd(table[column].drop_nulls().unique().to_list())
-        else:
-            found[column] = Hierarchy.read_arx_csv(file)
-    return found
 
 
 def _refuse_report(release: Path, original: str | None) -> None:
@@ -408,29 +397,6 @@ def _put_into_report(folder: Path, suite: SuiteResult) -> None:
         numbers = counted_again(folder)
     numbers["report"]["suite"] = output.plain(suite.to_dict())
     pages.renew_pages(folder, numbers)
-
-
-def _show_suite(suite: SuiteResult) -> None:
-    from rich.table import Table
-
-    from shoal.cli import output
-
-    table = Table(title="With the original: how often an attacker is right", title_justify="left", box=None)
-    for heading in ("attack", "success", "95 % interval", "blind guess", "persons"):
-        table.add_column(heading, justify="left" if heading == "attack" else "right")
-    for result in suite.results:
-        at_most = "" if result.is_exact else "at most "
-        table.add_row(
-            result.name, f"{at_most}{result.success:.1%}", f"{result.low:.1%} to {result.high:.1%}",
-            f"{result.blind:.1%}", f"{result.targets:,}",
-        )  # fmt: skip
-    screen = output.console()
-    screen.print(table)
-    for knowledge in dict.fromkeys(result.knows for result in suite.results):
-        named = [result.name for result in suite.results if result.knows == knowledge]
-        screen.print(f"{named[0].split(', ')[0].capitalize()} knows: {knowledge}", markup=False)
-    for each in suite.not_tried:
-        screen.print(f"Not tried: {each.attack}. {each.why}", markup=False)
 
 
 def _rules(
@@ -472,87 +438,35 @@ def _rules(
     return Rules((*knowledge.facts, *(rule for rule in found if rule.claim not in stated)))
 
 
-def _asked(policy: Policy) -> int:
-    """How many values should be left for everybody, as the policy says."""
-    asked = [model.asked for model in policy.models if model.name == "matching-diversity"]
-    return int(max(asked, default=DEFAULT_L))
-
-
-def _with_knowledge(
-    policy: Policy, folder: Path, published: PublishedFiles, mask: str, rules: Rules, least: int, *, is_own: bool
-) -> list[BackgroundResult]:
-    """The attack by rules; where a release hides whom its own are about, by what the steward keeps."""
-    from shoal import pipeline
-    from shoal.attacking.mining.adversary import items_of_nobody
+def _show(suite: SuiteResult) -> None:
+    """A table for each heading, what the attackers of the suite know, and which could not be tried."""
+    from shoal.attacking.suite import ATTACKS
     from shoal.cli import output
 
-    schema = schema_for(policy, folder, published.frame, rules)
-    kept: dict[str, Any] = {
-        "mask": mask,
-        "tables": published.tables,
-        "linked": published.linked,
-        "excluded": published.excluded,
-    }
-    try:
-        results = pipeline.attack_background(published.frame, schema, rules, l=least, **kept)
-        of_nobody = items_of_nobody(rules, published.frame, schema)
-        if of_nobody and is_own:  # then some rules would not be used
-            raise SchemaError("Rules of the release name what nobody in it has.")
-        if of_nobody:
-            output.say_notes([f"{of_nobody:,} quasi-identifiers that the rules name are those of nobody here."])
-        return results
-    except SchemaError:
-        if not is_own:
-            raise
-    return pipeline.attack_background(published.frame, schema, l=least, **kept)
+    screen = output.console()
+    made = {name: ATTACKS[name]() for name in dict.fromkeys(result.attack for result in suite.results)}
+    for heading in dict.fromkeys(attack.heading for attack in sorted(made.values(), key=lambda a: a.in_suite)):
+        here = {name: attack for name, attack in made.items() if attack.heading == heading}
+        screen.print(_table(heading, [here[each.attack].row(each) for each in suite.results if each.attack in here]))
+        for name, attack in here.items():
+            for remark in attack.remarks(suite.of(name)):
+                screen.print(remark, markup=False)
+    known = {result.knows: result.name for result in reversed(suite.results) if made[result.attack].in_suite}
+    for knows, name in reversed(known.items()):
+        screen.print(f"{name.split(', ')[0].capitalize()} knows: {knows}", markup=False)
+    for each in suite.not_tried:
+        if ATTACKS[each.attack].in_suite:
+            screen.print(f"Not tried: {each.attack}. {each.why}", markup=False)
 
 
-def _show_known(results: list[BackgroundResult], n_rules: int) -> None:
+def _table(heading: str, rows: Sequence[Mapping[str, str]]) -> Any:
+    """Rows below their headings; a column of numbers stands to the right."""
     from rich.table import Table
 
-    from shoal.cli import output
-
-    title = f"Background knowledge: persons left with too few values by {n_rules:,} rules"
-    table = Table(title=title, title_justify="left", box=None)
-    headings = (
-        "attribute",
-        "fewer than",
-        "without rules",
-        "by elimination",
-        "by matching",
-        "share",
-        "known",
-        "blind guess",
-    )
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading == "attribute" else "right")
-    for result in results:
-        table.add_row(
-            result.column, f"{result.l:,} values", f"{result.vulnerable_without_rules:,}",
-            f"{result.vulnerable_by_elimination:,}", f"{result.vulnerable_by_matching:,}", f"{result.share:.2%}",
-            f"{result.known_by_matching:,}", f"{result.blind:.2%}",
-        )  # fmt: skip
-    output.console().print(table)
-    for result in results:
-        if result.contradicted_groups:
-            output.console().print(
-                f"In {result.contradicted_groups:,} groups with {result.contradicted_persons:,} persons no way to deal "
-                f"the values of '{result.column}' out fits the rules: some rule is wrong, and they are not counted."
-            )
-
-
-def _show(results: list[EliminationResult]) -> None:
-    from rich.table import Table
-
-    from shoal.cli import output
-
-    table = Table(title="Elimination: persons exposed by excluding values", title_justify="left", box=None)
-    for heading in ("values excluded", "persons exposed", "share", "groups", "blind guess"):
-        table.add_column(heading, justify="right")
-    for result in results:
-        exposed = f"{result.exposed_persons:,}" + ("" if result.is_exact else " or more")
-        table.add_row(
-            str(result.e), exposed, f"{result.share:.2%}", f"{result.exposed_groups:,} of {result.groups:,}",
-            f"{result.blind:.2%}",
-        )  # fmt: skip
-    output.console().print(table)
+    table = Table(title=heading, title_justify="left", box=None)
+    for name in rows[0]:
+        is_text = name == next(iter(rows[0])) and not all(row[name].isdecimal() for row in rows)
+        table.add_column(name, justify="left" if is_text else "right")
+    for row in rows:
+        table.add_row(*row.values())
+    return table

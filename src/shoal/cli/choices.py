@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from shoal.cli.options import ENGINES
+from shoal.cli.options import ENGINES, dest_of_model_flag, part_flags
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.publishing.read import PublishedFiles
     from shoal.reading import CsvOptions, Reading
+    from shoal.registry import Registry
 Flags = Mapping[str, Any]
 
 SINGLE_FLAGS = ("person", "person_ids", "time", "time_as", "time_of_day", "shared_dates", "zone", "missing")
-COLUMN_FLAGS = {"quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped"}
-METHOD_FLAGS = ("cut", "ties", "effort", "spread", "m", "variable", "gamma", "alpha", "b", "start", "repair", "cell",
-                "moves", "nominal", "length", "order")  # fmt: skip
-MASK_FLAGS = ("code_extremes", "quasi_as", "noise", "round_to_domain", "max_linkage")
+COLUMN_FLAGS = {
+    "quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped", "confirm": "confirmed",
+    "missing_tells_nothing": "missing_tells_nothing",
+}  # fmt: skip
 
 BUDGET_FLAGS = ("max_suppressed", "max_records", "max_alone", "allow_alone")
 
@@ -62,14 +63,14 @@ def chosen_policy(
     return Policy.from_document(document, known=known), folder
 
 
-def _known_ways(flags: Flags) -> dict[str, Sequence[str]]:
+def _known_ways(flags: Flags) -> dict[Literal["method", "mask"], Registry[Any]]:
     """The methods and masks that there are, for commands that use them."""
     if "method" not in flags:
         return {}
     from shoal.grouping import METHODS
     from shoal.masking import MASKS
 
-    return {"method": tuple(METHODS), "mask": tuple(MASKS)}
+    return {"method": METHODS, "mask": MASKS}
 
 
 def _refuse_columns_as_files(flags: Flags) -> None:
@@ -87,16 +88,25 @@ def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     _lay_columns(document, flags, folder)
     _lay_source(document, flags, folder)
     _lay_models(document, flags)
-    _lay_named(document, "method", flags, METHOD_FLAGS)
-    _lay_named(document, "mask", flags, MASK_FLAGS)
+    _lay_named(document, "method", flags)
+    _lay_named(document, "mask", flags)
+    _lay_values(document, "mask", {"max_linkage": flags.get("max_linkage")})
     _lay_values(document, "budget", {key: flags.get(key) for key in BUDGET_FLAGS})
     _lay_ledger(document, flags, folder)
+    _lay_usefulness(document, flags.get("useful_for"))
     if flags.get("seed") is not None:
         document["seed"] = flags["seed"]
     if flags.get("safe_cells"):
         document["safe_cells"] = True
     if flags.get("column_labels"):
         document["column_labels"] = True
+
+
+def _lay_usefulness(document: dict[str, Any], target: str | None) -> None:
+    """A column named by flag; the kind of another one is left behind with it."""
+    before = document.get("usefulness", {})
+    if target is not None and before.get("target") != target:
+        document["usefulness"] = {**{key: value for key, value in before.items() if key != "kind"}, "target": target}
 
 
 def _lay_ledger(document: dict[str, Any], flags: Flags, folder: Path) -> None:
@@ -128,7 +138,15 @@ def _lay_columns(document: dict[str, Any], flags: Flags, folder: Path) -> None:
         column, is_given, file = text.partition("=")
         if not is_given or not column or not file:
             raise click.UsageError("--hierarchy takes a column and a file: --hierarchy zip=zip.csv")
-        _lay_hierarchy(document, column, _seen_from(folder, file))
+        _lay_on_column(document, column, "hierarchy", _seen_from(folder, file))
+    for text in flags.get("round") or ():
+        column, is_of_column, step = text.rpartition("=")
+        if is_of_column:
+            _lay_on_column(document, column, "round", _step(step))
+        elif text in ("auto", "off"):
+            _lay_values(document, "columns", {"round": text})
+        else:
+            raise click.UsageError("--round takes auto, off, or a column and its step: --round age=5 --round born=year")
 
 
 def _spelling(document: dict[str, Any], flags: Flags) -> dict[str, str] | None:
@@ -140,7 +158,17 @@ def _spelling(document: dict[str, Any], flags: Flags) -> dict[str, str] | None:
     return {**known, **{column: form for column, _, form in given}} if given else None
 
 
-def _lay_hierarchy(document: dict[str, Any], column: str, file: str) -> None:
+def _step(text: str) -> Any:
+    """A step as the policy would write it: a number, or a word."""
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return text
+
+
+def _lay_on_column(document: dict[str, Any], column: str, key: str, value: Any) -> None:
     from shoal.table.schema import NAMED_KINDS
 
     quasi = list(document.get("columns", {}).get("quasi", []))
@@ -150,10 +178,14 @@ def _lay_hierarchy(document: dict[str, Any], column: str, file: str) -> None:
         if name and kind in NAMED_KINDS and not isinstance(entry, Mapping):
             table = {"name": name, "kind": kind}
         if table["name"] == column:
-            quasi[position] = {**table, "hierarchy": file}
+            quasi[position] = {**table, key: value}
             document["columns"] = {**document["columns"], "quasi": quasi}
             return
-    raise click.UsageError(f"--hierarchy names '{column}', which is not among the quasi-identifiers.")
+    if key == "hierarchy" and column in document.get("columns", {}).get("sensitive", ()):  # by which histories coarsen
+        known = document.get("history", {})
+        document["history"] = {**known, "hierarchies": {**known.get("hierarchies", {}), column: value}}
+        return
+    raise click.UsageError(f"--{key} names '{column}', which is not among the quasi-identifiers.")
 
 
 def _seen_from(folder: Path, file: str) -> str:
@@ -164,12 +196,14 @@ def _seen_from(folder: Path, file: str) -> str:
 
 
 def _lay_source(document: dict[str, Any], flags: Flags, folder: Path) -> None:
-    values: dict[str, Any] = {key: flags.get(key) for key in ("delimiter", "encoding", "quote", "decimal",
-                                                             "labels", "sheet")}  # fmt: skip
+    values: dict[str, Any] = {key: flags.get(key) for key in ("delimiter", "encoding", "quote", "decimal", "thousands",
+                                                             "header", "member", "labels", "sheet")}  # fmt: skip
     if values["delimiter"] in ("\\t", "tab"):
         values["delimiter"] = "\t"
     if flags.get("missing_text"):
         values["missing"] = list(dict.fromkeys(["", *flags["missing_text"]]))
+    if flags.get("date_format"):
+        values["date_format"] = _forms_of_dates(document, flags["date_format"])
     if flags.get("rename"):
         values["rename"] = _renamed(flags["rename"], flags.get("files", ()))
     if flags.get("join"):
@@ -183,6 +217,14 @@ def _lay_source(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     elif flags.get("on"):
         raise click.UsageError("--on is the key of --join: name the person file with --join too.")
     _lay_values(document, "source", values)
+
+
+def _forms_of_dates(document: dict[str, Any], texts: Sequence[str]) -> dict[str, str]:
+    """Forms of dates by flag, for a column or for all, over what the document says."""
+    known = document.get("source", {}).get("date_format", {})
+    known = {"": known} if isinstance(known, str) else known
+    given = [text.rpartition("=") for text in texts]
+    return {**known, **{column: form for column, _, form in given}}
 
 
 def _renamed(texts: Sequence[str], files: Sequence[str]) -> list[dict[str, str]]:
@@ -210,7 +252,7 @@ def _lay_models(document: dict[str, Any], flags: Flags) -> None:
     asked: dict[str, dict[str, Any]] = {}
     for model in MODELS.values():
         for flag in model.flags():
-            given = flags.get(flag.name.replace("-", "_"))
+            given = flags.get(dest_of_model_flag(flag.name))
             if given is not None:
                 asked.setdefault(model.name, {}).update(_parameters_given(flag, given))
     for name, parameters in asked.items():
@@ -257,12 +299,13 @@ def _laid(before: Any, parameters: dict[str, Any], model: type[Model]) -> dict[s
     return {**{key: value for key, value in table.items() if key not in replaced}, **parameters}
 
 
-def _lay_named(document: dict[str, Any], table: str, flags: Flags, option_flags: Sequence[str]) -> None:
+def _lay_named(document: dict[str, Any], table: Literal["method", "mask"], flags: Flags) -> None:
     """A method or mask with its options; those of another one are left behind with it."""
     name = flags.get(table)
     if name is not None and document.get(table, {}).get("name") != name:
         document[table] = {"name": name}
-    _lay_values(document, table, {flag: flags.get(flag) for flag in option_flags})
+    if any(key.startswith(f"{table}_") for key in flags):
+        _lay_values(document, table, {flag.option: flags.get(flag.dest) for flag in part_flags(table)})
 
 
 def mask_said(policy: Policy, flags: Flags, published: PublishedFiles, *, is_told: bool) -> str:
@@ -292,17 +335,10 @@ def chosen_engine(engine: str, known: Sequence[str] = ENGINES) -> str:
 
 
 def csv_options(policy: Policy) -> CsvOptions:
-    """How the policy says that CSV files are written."""
+    """How the policy says that CSV files are written; what it does not say is as usual."""
     from shoal.reading import CsvOptions
 
-    source = policy.source
-    return CsvOptions(
-        delimiter=source.delimiter,
-        encoding=source.encoding,
-        quote=source.quote,
-        decimal=source.decimal,
-        missing=source.missing,
-    )
+    return CsvOptions(**policy.source.csv)
 
 
 def csv_options_of_release(policy: Policy, flags: Flags) -> CsvOptions:
@@ -316,8 +352,8 @@ def csv_options_of_release(policy: Policy, flags: Flags) -> CsvOptions:
 
     given = {key: flags[key] for key in ("quote", "decimal") if flags.get(key) is not None}
     if flags.get("missing_text"):
-        given["missing"] = policy.source.missing
-    return replace(CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding), **given)
+        given["missing"] = policy.source.missing or ("",)
+    return replace(CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding or "utf-8"), **given)
 
 
 def read_table(
@@ -327,18 +363,20 @@ def read_table(
 
     With `checks_memory` files that are larger than the memory there is are refused before they are read.
     """
-    from shoal.reading import Join, read_files
+    from shoal.reading import Join, read
+    from shoal.reading.detect import refuse_unanswered
+    from shoal.reading.mend import mended_reading
 
     if checks_memory:
-        from shoal.engines.stream.engine import refuse_too_large
+        from shoal.engines.memory_needed import refuse_too_large
 
         refuse_too_large(files, csv_options(policy))
     join = None
     if policy.source.join is not None:
         join = Join(person_file=folder / policy.source.join.person_file, on=dict(policy.source.join.on))
-    return read_files(
+    reading = read(
         list(files),
-        csv=csv_options(policy),
+        csv=policy.source.csv,
         rename=list(policy.source.rename) or None,
         join=join,
         labels=policy.source.labels,
@@ -347,3 +385,21 @@ def read_table(
         query=flags.get("query"),
         dropped=policy.columns.dropped,
     )
+    refuse_unanswered(reading.source.name, reading.findings, policy.columns.dropped)
+    return mended_reading(reading, policy.mend) if policy.mend else reading
+
+
+def with_findings(policy: Policy, reading: Reading) -> Policy:
+    """The policy with what was found of how its one file is written, where that is not as usual: a run repeats."""
+    from dataclasses import replace
+
+    from shoal.policy.policy import CSV_OPTIONS
+    from shoal.reading import CsvOptions
+
+    found = reading.source.csv
+    if found is None or len(reading.source.paths) > 1:
+        return policy
+    usual, told = CsvOptions(delimiter=","), policy.source.csv
+    own = {name: getattr(found, name) for name in CSV_OPTIONS if name not in told}
+    own = {name: value for name, value in own.items() if value != getattr(usual, name)}
+    return replace(policy, source=policy.source.model_copy(update=own)) if own else policy

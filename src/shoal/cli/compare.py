@@ -32,15 +32,21 @@ def _listed(ctx: click.Context, param: click.Parameter, given: str) -> tuple[str
     return tuple(part.strip() for part in given.split(",") if part.strip())
 
 
-@click.command(cls=options.CommandWithParts, epilog=EPILOG, short_help="Compare methods: what each loses.")
+@click.command(
+    cls=options.CommandWithParts,
+    own_section="Comparison",
+    epilog=EPILOG,
+    short_help="Compare methods: what each loses.",
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--methods", default="balance-tree,mondrian", show_default=True, callback=_listed, metavar="M,M",
+@options.common_flag("--methods", default="balance-tree,mondrian", show_default=True, callback=_listed, metavar="M,M",
               help="Methods, with options behind a colon: balance-tree:cut=median.")  # fmt: skip
-@click.option("--at", metavar="RISK=BOUND,BOUND", help="Compare at the same risk: max_gidr=0.10,0.05. Without it, "
-              "under the same models.")  # fmt: skip
-@click.option("--models", "by", default="k,person-k,g-balance,record-risk", show_default=True, callback=_listed,
+@options.common_flag("--at", metavar="RISK=BOUND,BOUND", help="Compare at the same risk: max_gidr=0.10,0.05. Without "
+              "it, under the same models.")  # fmt: skip
+@options.common_flag("--models", "by", default="k,person-k,g-balance,record-risk", show_default=True, callback=_listed,
               metavar="M,M", help="For --at: the models whose threshold is turned until the bound is met.")  # fmt: skip
-@click.option("--minimise", default="ane", show_default=True, metavar="LOSS", help="The loss that is compared.")
+@options.common_flag("--minimise", default="loss", show_default=True, metavar="LOSS", help="The loss that is compared.")
+@options.useful
 @options.policy
 @options.columns
 @options.models
@@ -87,12 +93,11 @@ def compare(
             at=levels,
             by=by,
             minimise=minimise,
-            seed=policy.seed,
-            max_suppressed=policy.budget.max_suppressed,
-            max_records=policy.budget.max_records,
             progress=progress,
-            knowledge=policy.knowledge,
+            history=policy.history_of(home, reading.frame),
+            usefulness=policy.usefulness,
             line_of=reading.line_of_record,
+            **policy.table_choices,
         )
     if as_json:
         say.say_json({**found.to_dict(), "seconds": time.perf_counter() - clock})
@@ -119,16 +124,20 @@ def show_side_by_side(screen: Console, found: Comparison) -> None:
 
     table = Table(box=SIMPLE_HEAD, title="Methods under the same models", title_justify="left")
     table.add_column("method")
-    for name in (found.minimise, "groups", "max_gidr", "avg_gidr", "seconds"):
-        table.add_column(name, justify="right", no_wrap=True)
+    names = (found.minimise, *found.predictions, "groups", "max_gidr", "avg_gidr", "seconds")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=name not in found.predictions)
     for row in found.rows:
         if row.point is None:
-            table.add_row(row.method, *["-"] * 5)
+            table.add_row(row.method, *["-"] * len(names))
             continue
         risk = row.point.risk
-        table.add_row(row.method, f"{row.point.loss:.4g}", f"{risk.groups:,}", f"{risk.max_gidr:.4g}",
-                      f"{risk.avg_gidr:.4g}", f"{row.seconds:.3g}")  # fmt: skip
+        table.add_row(row.method, f"{row.point.loss:.4g}", *found.predicted(row), f"{risk.groups:,}",
+                      f"{risk.max_gidr:.4g}", f"{risk.avg_gidr:.4g}", f"{row.seconds:.3g}")  # fmt: skip
     screen.print(table)
+    for why in dict.fromkeys(row.prediction.why_not for row in found.rows if row.prediction is not None):
+        if why is not None:
+            screen.print(why, markup=False)
     if any(row.point is None for row in found.rows):
         screen.print("- : the method finds no groups that meet every model.", markup=False)
 
@@ -140,16 +149,22 @@ def show_at_bounds(screen: Console, found: Comparison) -> None:
 
     targets = list(dict.fromkeys(row.target for row in found.rows if row.target is not None))
     title = f"{found.minimise} lost within each bound on the risk (at the threshold)"
+    title += f"; {found.predictions[0]}" if found.predictions else ""
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
     table.add_column("method")
     table.add_column("model")
     for target in targets:
         table.add_column(f"{target.name} {float(target.limit):g}", justify="right", no_wrap=True)
-    rows = {(row.method, row.model, row.target): row.point for row in found.rows}
+    rows = {(row.method, row.model, row.target): row for row in found.rows}
     for method, model in dict.fromkeys((row.method, row.model or "") for row in found.rows):
         cells = []
         for target in targets:
-            point = rows.get((method, model, target))
-            cells.append("-" if point is None else f"{point.loss:.4g} ({point.models[-1].asked:.4g})")
+            row = rows.get((method, model, target))
+            point = None if row is None else row.point
+            if row is None or point is None:
+                cells.append("-")
+                continue
+            loss = f"{point.loss:.4g} ({point.models[-1].asked:.4g})"
+            cells.append("; ".join([loss, *found.predicted(row)[:1]]))
         table.add_row(method, model, *cells)
     screen.print(table)

@@ -47,11 +47,7 @@ def demo(output: str, as_json: bool) -> None:
     screen = say.console()
     screen.quiet = as_json
     with say.warnings_as_notes():
-        answer = {
-            "ten_records": _ten_records(screen),
-            "clinics": _clinics(screen),
-            **_patients(screen, output),
-        }
+        answer = {"ten_records": _ten_records(screen), "clinics": _clinics(screen), **_patients(screen, output)}
     answer["seconds"] = time.perf_counter() - clock
     if as_json:
         say.say_json(answer)
@@ -86,6 +82,7 @@ def _clinics(screen: Console) -> dict[str, Any]:
     from rich.columns import Columns
 
     from shoal import pipeline
+    from shoal.cli import output as say
     from shoal.demo.clinics import clinics
     from shoal.models import GBalance, HAffiliation, Model
     from shoal.table.schema import Nominal, Schema
@@ -95,7 +92,8 @@ def _clinics(screen: Console) -> dict[str, Any]:
         person="name", quasi=["age", Nominal("gender"), "zip"], sensitive=["disease"], dropped=["admission"]
     )
     models: list[Model] = [GBalance(g="0.5"), HAffiliation(h="0.5")]
-    release = pipeline.protect(frame, schema, models, cut="median", seed=7)
+    with say.progress_bar():  # says so where it has to compile
+        release = pipeline.protect(frame, schema, models, cut="median", seed=7)
     answer: dict[str, Any] = release.to_dict()
     shown = release.data.sort("age", "name", "disease")
     screen.rule("2. Two clinics (Kartal and Li, 2020)")
@@ -109,16 +107,19 @@ def _clinics(screen: Console) -> dict[str, Any]:
 def _patients(screen: Console, output: str) -> dict[str, Any]:
     """Twenty thousand made-up patients: risk before and after, and the release on disk."""
     from shoal import pipeline
+    from shoal.cli import output as say
     from shoal.cli.protect import what_leaves
     from shoal.demo.patients import made_up_patients
-    from shoal.policy import Policy, explain
+    from shoal.policy import Policy
+    from shoal.policy.explain import explain
 
     started, clock = datetime.now(UTC), time.perf_counter()
     frame = made_up_patients()
     policy = Policy.from_document(PATIENTS_POLICY)
     schema = policy.schema(".", frame)
-    release = pipeline.protect(frame, schema, policy.models, seed=policy.seed, **policy.options)
-    release.write(output, overwrite=True, format="csv", policy_text=policy.to_toml(), started=started)
+    with say.progress_bar() as progress:
+        release = pipeline.protect(frame, schema, policy.models, seed=policy.seed, progress=progress, **policy.options)
+        release.write(output, overwrite=True, format="csv", policy_text=policy.to_toml(), started=started)
     seconds = time.perf_counter() - clock
     answer: dict[str, Any] = {**release.to_dict(), "folder": output}
     screen.rule("3. Made-up patients")

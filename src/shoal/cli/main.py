@@ -13,11 +13,12 @@ from typing import Any
 import click
 
 import shoal
-from shoal.cli.output import expect_json, say_error
+from shoal.cli.output import expect_json, in_flags, say_error
+from shoal.cli.quick_start import start_quickly
 from shoal.errors import NotEnoughMemoryError, ShoalError, did_you_mean, without_credentials
 
 COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "ledger", "tune",
-            "compare", "serve")  # fmt: skip
+            "compare", "serve", "warm-up")  # fmt: skip
 UNEXPECTED = 1
 
 
@@ -32,8 +33,8 @@ class LazyGroup(click.Group):
         """The command of a name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"shoal.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"shoal.cli.{name}"), name)
         return command
 
     def resolve_command(
@@ -61,7 +62,7 @@ class LazyGroup(click.Group):
         except ShoalError as error:
             if ctx.meta.get("shoal.debug"):
                 traceback.print_exc()
-            _tell(error)
+            _tell(error, self.get_command(ctx, ctx.invoked_subcommand or ""))
             ctx.exit(error.exit_code)
         except click.ClickException as error:
             _tell_misused(ctx, error)
@@ -79,11 +80,12 @@ class LazyGroup(click.Group):
             _tell_unexpected(ctx, error)
 
 
-def _tell(error: ShoalError) -> None:
-    """Say an error on stderr, and as an object on stdout where one is expected."""
-    kind, message = type(error).__name__, without_credentials(str(error))
+def _tell(error: ShoalError, command: click.Command | None = None) -> None:
+    """Say an error on stderr, and as an object on stdout where one is expected; choices are flags of the command."""
+    kind = type(error).__name__
+    message, hint = (in_flags(without_credentials(said), command) for said in (str(error), error.hint or ""))
     click.echo(f"{kind}: {message}", err=True)
-    say_error(kind, message, None if error.hint is None else without_credentials(error.hint))
+    say_error(kind, message, hint or None)
 
 
 def _tell_misused(ctx: click.Context, error: click.ClickException) -> None:
@@ -156,6 +158,7 @@ def cli() -> None:
 
 def main() -> None:
     """The entry point of the command line."""
+    start_quickly()
     cli(prog_name="shoal")
 
 

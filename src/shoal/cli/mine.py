@@ -106,7 +106,7 @@ def _refuse_taken(path: Path, overwrite: bool) -> None:
 
 
 def _write_csv(rules: Rules, path: Path) -> None:
-    """One line a rule; `rule` holds it as it stands in a policy."""
+    """One line per rule; `rule` holds it as it stands in a policy."""
     import csv
     import io
 
@@ -133,7 +133,7 @@ def _line(rule: Any) -> str:
 
 
 def _show(rules: Rules, knowledge: Knowledge) -> None:
-    """A line a rule, never wrapped, so that it can be pasted."""
+    """One line per rule, never wrapped, so that it can be pasted."""
     stated = sum(rule.source == "stated" for rule in rules)
     click.echo(
         f"{len(rules) - stated:,} rules mined with an expectation of at least {float(knowledge.min_expectation):g}, "

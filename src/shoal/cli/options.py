@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from shoal.parts import MaskName, MethodName, Option, options_of
 
-FORMATS = ("csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt")
-"""The formats of a release, named here too so that help needs no frames."""
+if TYPE_CHECKING:
+    from shoal.registry import Registry
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 ENGINES = ("auto", "memory", "stream", "spark")
 """The engines of `shoal protect`; "local" is the former name of "memory"."""
+
+
+class FormatName(click.ParamType[str]):
+    """A format of a release, by its name; asked when it is given, so that help needs no frames."""
+
+    name = "NAME"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, where there is such a format and it is written."""
+        from shoal.reading.formats import written_formats
+
+        if value not in (known := written_formats()):
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, known))}.", param, ctx)
+        return value
 
 
 def _names(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
@@ -26,24 +44,44 @@ def _debug(ctx: click.Context, param: click.Parameter, given: bool) -> None:
         ctx.find_root().meta["shoal.debug"] = True
 
 
-def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Several options as one decorator, shown in help in the order given."""
+class ShownFlag(click.Option):
+    """A flag that knows the section of the help in which it stands, and whether one screen of help shows it."""
+
+    def __init__(self, *args: Any, section: str = "", is_common: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.section = section
+        self.is_common = is_common
+
+
+_flag = partial(click.option, cls=ShownFlag)
+common_flag = partial(_flag, is_common=True)
+"""A flag that one screen of help shows."""
+
+
+def _together(section: str, *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, shown in one section of the help in the order given."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
+            made: click.Parameter = command.__dict__["__click_params__"][-1]
+            if isinstance(made, ShownFlag):
+                made.section = section
         return command
 
     return decorate
 
 
-def _columns(flag: str, help_text: str) -> Callable[[Command], Command]:
-    return click.option(flag, multiple=True, callback=_names, metavar="C,C", help=help_text)
+def _columns(flag: str, help_text: str, *, is_common: bool = True) -> Callable[[Command], Command]:
+    return _flag(flag, multiple=True, callback=_names, metavar="C,C", help=help_text, is_common=is_common)
 
 
 common = _together(
-    click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object on one line, nothing else."),
-    click.option(
+    "",
+    _flag(
+        "--json", "as_json", is_common=True, is_flag=True, help="Answer with one JSON object on one line, nothing else."
+    ),
+    _flag(
         "--debug",
         is_flag=True,
         expose_value=False,
@@ -53,153 +91,284 @@ common = _together(
     ),
 )
 
-policy = click.option(
-    "--policy",
-    "policy_file",
-    metavar="FILE",
-    help="A policy file (TOML) with all choices. Flags given as well win over it.",
-)
+policy = _together(
+    "Source",
+    _flag("--policy", "policy_file", metavar="FILE", is_common=True,
+          help="A policy file (TOML) with all choices. Flags given as well win over it."),
+)  # fmt: skip
+
+silent = _columns(
+    "--missing-tells-nothing", "Sensitive columns of which a missing value tells nothing: models, risks and guesses "
+    "leave it out. By default it is a value to protect.", is_common=False,
+)  # fmt: skip
 
 columns = _together(
-    click.option("--person", metavar="C", help="The column that names the person. Without it each record is a person."),
-    click.option("--person-ids", type=click.Choice(["pseudonyms", "none"]), help="Publish a random pseudonym a person "
+    "Columns",
+    _flag("--person", is_common=True, metavar="C", help="The column that names the person. Without it each "
+                 "record is a person."),
+    _flag("--person-ids", type=click.Choice(["pseudonyms", "none"]), help="Publish a random pseudonym per person "
                  "(default), or none: nobody sees which records belong to one person."),
     _columns("--quasi", "What an adversary may know of a person: age, sex, ZIP. A kind may follow a colon: age:number, "
                         "sex:nominal, level:ordered, born:date."),
     _columns("--sensitive", "What nobody may learn of a person: disease, income."),
     _columns("--keep", "Columns published unchanged."),
     _columns("--drop", "Columns not published."),
-    click.option("--time", metavar="C", help="The column of times; published as --time-as says."),
-    click.option("--time-as", type=click.Choice(["sequence", "shift"]), help="Each person's own 1, 2, 3 (default), or "
-                 "dates moved by a random number of days a person."),
-    click.option("--time-of-day", type=click.Choice(["cut", "keep"]), help="Of times that are shifted: days only "
+    _columns("--confirm", "Published columns that hold direct identifiers, and leave nevertheless.", is_common=False),
+    _flag("--time", is_common=True, metavar="C", help="The column of times, published as --time-as says."),
+    _flag("--time-as", type=click.Choice(["sequence", "shift"]), help="Each person's own 1, 2, 3 (default), or "
+                 "dates moved by a random number of days per person."),
+    _flag("--time-of-day", type=click.Choice(["cut", "keep"]), help="Of times that are shifted: days only "
                  "(default), or the time of day too, which is not shifted."),
-    click.option("--shared-dates", type=click.Choice(["tell", "hide", "refuse"]), help="Dates that unlikely many "
+    _flag("--shared-dates", type=click.Choice(["tell", "hide", "refuse"]), help="Dates that unlikely many "
                  "share, which give shifts away: tell how many (default), publish them as missing, or refuse."),
-    click.option("--zone", metavar="NAME", help="The time zone in which days are counted, such as Europe/Berlin, for "
+    _flag("--zone", metavar="NAME", help="The time zone in which days are counted, such as Europe/Berlin, for "
                  "times in UTC or with an offset."),
-    click.option("--missing", type=click.Choice(["value", "refuse", "drop"]), help="A missing quasi-identifier is a "
+    _flag("--missing", type=click.Choice(["value", "refuse", "drop"]), help="A missing quasi-identifier is a "
                  "value of its own (default), an error, or a reason to leave the record out."),
-    click.option("--spelling", multiple=True, callback=_names, metavar="C=FORM", help="What tells texts of the person "
+    silent,
+    _flag("--spelling", multiple=True, callback=_names, metavar="C=FORM", help="What tells texts of the person "
                  "column or of a sensitive one apart: exact, plain (default of persons: Unicode forms, invisible "
                  "characters and white space do not), folded (default of sensitive values: case does not either)."),
-    click.option("--hierarchy", multiple=True, metavar="C=FILE", help="The value hierarchy of a quasi-identifier, in "
-                 "ARX's CSV format."),
+    _flag("--round", multiple=True, metavar="auto|off|C=STEP", help="Round the ends of ranges outwards, so that they "
+                 "are nobody's own value: auto, off, or per column, age=5, born=year. May be repeated."),
+    _flag("--hierarchy", is_common=True, multiple=True, metavar="C=FILE", help="The value hierarchy of a "
+                 "column, in ARX's CSV format."),
 )  # fmt: skip
 
 source = _together(
-    click.option("--delimiter", metavar="CHAR", help="What separates the fields of a CSV file; found if not given."),
-    click.option("--encoding", metavar="NAME", help="How a CSV file is encoded: utf-8 (default), latin-1, cp1252."),
-    click.option("--quote", metavar="CHAR", help="What stands around a CSV field that holds delimiters; empty: none."),
-    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a CSV file."),
-    click.option("--missing-text", multiple=True, metavar="TEXT", help="A text that means missing, besides an empty "
+    "Source",
+    _flag("--delimiter", metavar="CHAR", help="What separates the fields of a CSV "
+                 "file. It is found if not given."),
+    _flag("--encoding", metavar="NAME", help="How a CSV file is encoded: utf-8, latin-1, cp1252. It is found if not "
+                 "given."),
+    _flag("--quote", metavar="CHAR", help="What stands around a CSV field that holds delimiters; empty: none."),
+    _flag("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a CSV file. It is found if not given."),
+    _flag("--thousands", metavar="CHAR", help="What stands between thousands in a CSV file; empty: nothing. It is "
+                 "found if not given."),
+    _flag("--date-format", multiple=True, callback=_names, metavar="[C=]FORM", help="How dates are written in a CSV "
+                 "file, in a column or in all: dd.mm.yyyy, mm/dd/yyyy, yyyymmdd, iso-week, excel (serial numbers), "
+                 "text (no dates). It is found if not given; may be repeated."),
+    _flag("--header/--no-header", default=None, help="Whether the first line of a CSV file names the columns."),
+    _flag("--member", metavar="NAME", help="The file in a zip file that holds several."),
+    _flag("--missing-text", multiple=True, metavar="TEXT", help="A text that means missing, besides an empty "
                  "field; may be repeated."),
-    click.option("--labels", type=click.Choice(["codes", "values"]), help="Of SPSS, Stata and SAS files: codes, with "
+    _flag("--labels", type=click.Choice(["codes", "values"]), help="Of SPSS, Stata and SAS files: codes, with "
                  "labels in the codebook (default), or labels as values."),
-    click.option("--sheet", metavar="NAME", help="The sheet of an Excel workbook that has several."),
-    click.option("--table", metavar="NAME", help="The table to read, where FILE is the address of a database "
-                 "(postgresql://host/db, sqlite:///file, duckdb:///file)."),
-    click.option("--query", metavar="SQL", help="A query in place of --table."),
-    click.option("--rename", multiple=True, metavar="FILE:OLD=NEW", help="Give a column of one file the name that it "
+    _flag("--sheet", metavar="NAME", help="The sheet of an Excel workbook that has several."),
+    _flag("--table", is_common=True, metavar="NAME", help="The table to read from a database. "
+                 "FILE is then its address: postgresql://host/db, sqlite:///file, duckdb:///file."),
+    _flag("--query", metavar="SQL", help="A query in place of --table."),
+    _flag("--rename", multiple=True, metavar="FILE:OLD=NEW", help="Give a column of one file the name that it "
                  "has in the others."),
-    click.option("--join", metavar="FILE", help="A file with one record a person, joined to the records by --on."),
-    click.option("--on", multiple=True, callback=_names, metavar="KEY", help="The key of --join; KEY=OTHER where the "
+    _flag("--join", metavar="FILE", help="A file with one record per person, "
+                 "joined by --on."),
+    _flag("--on", multiple=True, callback=_names, metavar="KEY", help="The key of --join; KEY=OTHER where the "
                  "person file calls it otherwise."),
 )  # fmt: skip
 
 
-class ModelFlags(click.Option):
-    """Stands for the flags of all models until they are needed, since asking the models takes a while."""
+@dataclass
+class PartFlag:
+    """A flag of the command line for an option that one method or mask has, or several with the same kind of value."""
 
-    def __init__(self) -> None:
-        super().__init__(["--models-come-here"], hidden=True, expose_value=False)
+    name: str
+    dest: str
+    option: str
+    by: list[tuple[str, Option]] = field(default_factory=list)
+    """The parts that have it, by name, each with the option as it has it."""
 
-    def flags(self) -> list[click.Parameter]:
-        """A flag for each parameter of each model, as the models say it."""
+    def help(self) -> str:
+        """What it means, said once for all parts that mean the same by it."""
+        told: dict[str, dict[str, list[str]]] = {}
+        for part, each in self.by:
+            told.setdefault(each.help, {}).setdefault(default_in_words(each.default), []).append(part)
+        parts_of = {
+            help: "; ".join(f"{', '.join(parts)}{default}" for default, parts in by_default.items())
+            for help, by_default in told.items()
+        }
+        return " ".join(f"{help} For {parts}." for help, parts in parts_of.items())
+
+    def made(self, section: str) -> ShownFlag:
+        """The flag as click takes it."""
+        of = [each for _, each in self.by]
+        first = of[0]
+        if first.kind is bool:
+            both = any(each.default for each in of)
+            flag = f"--{self.name}/--no-{self.name}" if both else f"--{self.name}"
+            return ShownFlag([flag, self.dest], is_flag=True, default=None, help=self.help(), section=section)
+        lows, highs = [each.low for each in of], [each.high for each in of]
+        low = None if None in lows else min(each for each in lows if each is not None)
+        high = None if None in highs else max(each for each in highs if each is not None)
+        limits: dict[type, Any] = {int: click.IntRange(low, high), float: click.FloatRange(low, high)}  # type: ignore[arg-type]
+        kind = limits.get(first.kind, click.STRING)
+        return ShownFlag(
+            [f"--{self.name}", self.dest], type=kind, metavar=first.metavar, help=self.help(), section=section
+        )
+
+
+def default_in_words(default: Any) -> str:
+    """What an option is where nobody says, behind a sentence; nothing where that is off, or told by the sentence."""
+    if default is None or default is False:
+        return ""
+    return f" (default: {'yes' if default is True else default})"
+
+
+def part_flags(what: Literal["method", "mask"]) -> list[PartFlag]:
+    """The flags of all methods or masks; options of one name share a flag where they take the same kind of value."""
+    from shoal.grouping import METHODS
+    from shoal.masking import MASKS
+
+    parts: Registry[Any] = METHODS if what == "method" else MASKS
+    flags: dict[str, PartFlag] = {}
+    for part in parts.values():
+        for each in options_of(part):
+            if not each.help:
+                continue
+            name = each.name
+            if name in flags and flags[name].by[0][1].kind is not each.kind:
+                name = f"{part.name}_{each.name}"
+            dest = f"{what}_{name}".replace("-", "_")
+            flag = flags.setdefault(name, PartFlag(name.replace("_", "-"), dest, each.name))
+            flag.by.append((part.name, each))
+    return list(flags.values())
+
+
+class FlagsOfParts(click.Option):
+    """Stands for the flags of all models, methods or masks until they are needed, since asking them takes a while."""
+
+    def __init__(self, what: Literal["model", "method", "mask"]) -> None:
+        super().__init__([f"--{what}-options-come-here"], hidden=True, expose_value=False)
+        self.what = what
+
+    def flags(self) -> list[ShownFlag]:
+        """A flag for each option of each part, as the parts say it."""
+        if self.what != "model":
+            return [flag.made(self.what.capitalize()) for flag in part_flags(self.what)]
         from shoal.models import MODELS
 
         return [
-            click.Option([f"--{flag.name}"], metavar=flag.metavar, help=flag.help)
+            ShownFlag([f"--{flag.name}", dest_of_model_flag(flag.name)], metavar=flag.metavar, help=flag.help,
+                 section="Models", is_common=model.is_common and flag == model.flags()[0])
             for model in MODELS.values()
             for flag in model.flags()
-        ]
+        ]  # fmt: skip
+
+
+def dest_of_model_flag(name: str) -> str:
+    """The name under which a command is handed a flag of a model."""
+    return f"model_{name}".replace("-", "_")
+
+
+def flags_of(what: Literal["model", "method", "mask"]) -> Callable[[Command], Command]:
+    """The flags of all models, methods or masks; the command is a `CommandWithParts`."""
+
+    def decorate(command: Command) -> Command:
+        command.__dict__.setdefault("__click_params__", []).append(FlagsOfParts(what))
+        return command
+
+    return decorate
+
+
+models = flags_of("model")
 
 
 class CommandWithParts(click.Command):
-    """A command whose flags are partly those of models, which are asked when the command runs or is explained."""
+    """A command whose flags are partly those of parts, which are asked when the command runs or explains them all.
+
+    Its help is one screen; `--help-all` shows every flag, and a name behind `--help` the part of that name.
+    """
+
+    def __init__(self, *args: Any, own_section: str = "Output", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.own_section = own_section
+        self.context_settings.setdefault("max_content_width", 100)
+        self.params.append(
+            ShownFlag(["--help-all"], is_flag=True, expose_value=False, help="Show every flag and exit.")
+        )
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The flags in the order of their help."""
-        for at, param in enumerate(self.params):
-            if isinstance(param, ModelFlags):
-                self.params[at : at + 1] = param.flags()
-                break
-        return super().get_params(ctx)
+        """The flags in the order of their help; one of a part that is taken already has the kind of part before it."""
+        key = f"shoal.flags of {self.name}"
+        if key not in ctx.meta:  # the same ones while a command is parsed
+            taken = {name for param in self.params for name in (*param.opts, *param.secondary_opts)}
+            ctx.meta[key] = [made for param in self.params for made in self._expanded(param, taken)]
+        help_option = self.get_help_option(ctx)
+        return [*ctx.meta[key], *([] if help_option is None else [help_option])]
 
+    def _expanded(self, param: click.Parameter, taken: set[str]) -> list[click.Parameter]:
+        if not isinstance(param, FlagsOfParts):
+            return [param]
+        made: list[click.Parameter] = []
+        for flag in param.flags():
+            names = [*flag.opts, *flag.secondary_opts]
+            if taken.intersection(names):
+                flag.opts, flag.secondary_opts = (
+                    [f"--{param.what}-{name.removeprefix('--')}" for name in each]
+                    for each in (flag.opts, flag.secondary_opts)
+                )
+            taken.update([*flag.opts, *flag.secondary_opts])
+            made.append(flag)
+        return made
 
-def models(command: Command) -> Command:
-    """The flags of all models; the command is a `CommandWithParts`."""
-    own: list[click.Parameter] = command.__dict__.setdefault("__click_params__", [])
-    own.append(ModelFlags())
-    return command
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Answer a question for help before the parts are asked for their flags."""
+        asked = [at for at, word in enumerate(args) if word in ("--help-all", *ctx.help_option_names)]
+        if asked and "--" not in args[: asked[0]] and not ctx.resilient_parsing:
+            from shoal.cli.help import help_for
+
+            click.echo(help_for(self, ctx, args[asked[0] :]), color=ctx.color)
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def get_help(self, ctx: click.Context) -> str:
+        """One screen."""
+        from shoal.cli.help import help_for
+
+        return help_for(self, ctx, ["--help"])
 
 
 alone = _together(
-    click.option("--max-alone", type=click.IntRange(min=0), metavar="N", help="At most N persons may be alone in their "
+    "Columns",
+    _flag("--max-alone", type=click.IntRange(min=0), metavar="N", help="At most N persons may be alone in their "
                  "group by the kept columns, their number of records, a sensitive column or the time as published."),
-    click.option("--allow-alone", is_flag=True, default=None, help="Allow that more than 5 % of the persons are alone "
+    _flag("--allow-alone", is_flag=True, default=None, help="Allow that more than 5 % of the persons are alone "
                  "in their group by the columns of --keep."),
 )  # fmt: skip
 
-making = _together(
-    click.option("--method", metavar="NAME", help="How groups are formed: balance-tree (default), mondrian, "
-                 "local-recoding, mdav, spanning-tree, spanning-cells, longest-edge, buckets, anatomy, decomposition."),
-    click.option("--cut", metavar="WHICH", help="For balance-tree: best (default), or median as in the paper."),
-    click.option("--ties", metavar="HOW", help="For --cut median: together (default) or split."),
-    click.option("--effort", metavar="HOW", help="For balance-tree with the best cut: how long to look for groups that "
-                 "lose less once the tree is grown: low (not at all), normal (default) or high."),
-    click.option("--spread", metavar="KIND", help="For mondrian: range (default) or z-score."),
-    click.option("--m", type=click.IntRange(min=1), metavar="M", help="For mdav and the spanning methods: the "
-                 "fewest persons of a group (default: the larger of --k and --person-k, else 3); for buckets and "
-                 "anatomy (default: the l of the models)."),
-    click.option("--variable", is_flag=True, default=None, help="For mdav: groups of variable size."),
-    click.option("--gamma", type=float, metavar="G", help="For --variable: how near a person must be to join (0.2)."),
-    click.option("--alpha", type=click.FloatRange(0, 1), metavar="A", help="The weight of distances beside that of "
-                 "mixing sensitive values; 1 looks at distances only (spanning-tree and spanning-cells: 0.5; mdav and "
-                 "balance-tree: 1)."),
-    click.option("--b", type=click.IntRange(min=2), metavar="B", help="For spanning-tree and spanning-cells: the "
-                 "persons around an edge whose sensitive values are mixed (default: m)."),
-    click.option("--start", type=click.IntRange(min=0), metavar="N", help="For spanning-tree: the record, counted from "
-                 "0, that the tree starts from (0)."),
-    click.option("--repair/--no-repair", default=None, help="For spanning-tree: whether groups of 2m or more persons "
-                 "are parted afterwards (default: yes)."),
-    click.option("--nominal", metavar="HOW", help="For the spanning methods: two different categories are 1 apart "
-                 "(zero-one, default), or each category is a column of 0 and 1 (coded)."),
-    click.option("--length", metavar="BY", help="For spanning-tree: divide distances by the number of columns "
-                 "(default) or by its root."),
-    click.option("--order", metavar="WHICH", help="For buckets: who is taken next, similar persons (default), those "
-                 "with the commonest value (balanced) or the rarest, as in the paper."),
-    click.option("--cell", type=click.IntRange(min=10), metavar="N", help="For spanning-cells: about how many persons "
-                 "a cell has (2500)."),
-    click.option("--moves/--no-moves", default=None, help="For spanning-cells: whether persons may move to a nearer "
-                 "group afterwards (default: yes)."),
-    click.option("--mask", metavar="NAME", help="What is shown of a group: range (default), mean, suppress, perturb, "
-                 "anatomize or permute."),
-    click.option("--quasi-as", metavar="HOW", help="For --mask anatomize and permute: show quasi-identifiers exact "
-                 "(default) or as range."),
-    click.option("--noise", metavar="KIND", help="For --mask perturb: centred (default), rescaled, published "
-                 "or hybrid."),
-    click.option("--round-to-domain", is_flag=True, default=None, help="For --mask perturb: round and clip to what the "
-                 "column can hold."),
-    click.option("--code-extremes", is_flag=True, default=None, help="Top- and bottom-code an extreme value that only "
-                 "one person has."),
-    click.option("--max-suppressed", type=click.IntRange(min=0), metavar="N", help="Leave out at most N persons where "
-                 "the models cannot be met otherwise."),
-    click.option("--max-records", type=click.IntRange(min=1), metavar="N", help="Publish at most N records of a person "
-                 "where the models cannot be met otherwise."),
-    click.option("--seed", type=int, metavar="N", help="Governs ties and noise; pseudonyms and record order are always "
-                 "secret."),
-    click.option("--engine", default="auto", show_default=True, metavar="NAME", help="How the table is held: memory "
-                 "(all of it), stream (in portions, for files larger than memory), auto (as memory allows), spark (on "
-                 "a cluster)."),
+useful = _together(
+    "",
+    _flag("--useful-for", metavar="C", help="Measure how well column C can still be predicted from the "
+          "release, and what else can be done with it."),
 )  # fmt: skip
+
+_method = _together(
+    "Method",
+    _flag("--method", metavar="NAME", is_common=True,
+          help=f"How groups are formed: {', '.join(get_args(MethodName))} (default: {get_args(MethodName)[0]})."),
+    flags_of("method"),
+)  # fmt: skip
+
+_mask = _together(
+    "Mask",
+    _flag("--mask", metavar="NAME", is_common=True,
+          help=f"What is shown of a group: {', '.join(get_args(MaskName))} (default: {get_args(MaskName)[0]})."),
+    flags_of("mask"),
+)  # fmt: skip
+
+_budget = _together(
+    "Method",
+    _flag("--max-suppressed", type=click.IntRange(min=0), metavar="N", is_common=True, help="Leave out at most N "
+          "persons. Only where the models cannot be met otherwise."),
+    _flag("--max-records", type=click.IntRange(min=1), metavar="N", is_common=True, help="Publish at most N records "
+          "per person. Only where the models cannot be met otherwise."),
+    _flag("--seed", type=int, metavar="N", is_common=True, help="Governs ties and noise. Pseudonyms and record order "
+          "are always secret."),
+    _flag("--engine", default="auto", show_default=True, metavar="NAME", help="How the table is held: memory "
+          "(all of it), stream (in portions, for files larger than memory), auto (as memory allows), spark (on "
+          "a cluster)."),
+)  # fmt: skip
+
+
+def making(command: Command) -> Command:
+    """The flags of how a release is made."""
+    return _method(_mask(_budget(command)))

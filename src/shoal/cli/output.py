@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal.errors import spelled_by
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 _OWES_JSON = "shoal.owes-json"
 SECONDS_BEFORE_PROGRESS = 1.0
 WIDTH_OF_FILES = 100
-"""Characters a line where no terminal says how wide it is."""
+"""Characters per line where no terminal says how wide it is."""
 
 # key -> what a steward reads; how the number is shown
 MEASURES = {
@@ -39,7 +41,8 @@ MEASURES = {
     "k": ("fewest records in a group", "count"),
     "person_k": ("fewest persons in a group", "count"),
     "alone_by": ("persons alone in their group", "count"),
-    "ane": ("average error of what is shown (ANE)", "number"),
+    "loss": ("lost in what is shown (0 nothing, 1 everything)", "number"),
+    "ane": ("average error of the groups (ANE)", "number"),
 }
 
 
@@ -77,10 +80,38 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+FLAG_OF_CHOICE = {
+    "dropped": "drop",
+    "kept": "keep",
+    "confirmed": "confirm",
+    "key": "ledger-key",
+    "other": "with",
+    "attacks": "attack",
+}
+"""Choices whose flag has another name."""
+
+
+def in_flags(text: str, command: click.Command | None = None) -> str:
+    """What the library says, with its choices as flags of the command (the present one unless told) or of protect."""
+
+    def spell(name: str, value: str) -> str | None:
+        from shoal.cli.protect import protect
+
+        context = click.get_current_context(silent=True)
+        present = command or (protect if context is None else context.command)
+        flag = f"--{FLAG_OF_CHOICE.get(name, name).replace('_', '-')}"
+        if value == "False" and any(f"--no-{flag[2:]}" in param.secondary_opts for param in present.params):
+            return f"--no-{flag[2:]}"
+        is_known = any(flag in param.opts for param in (*present.params, *protect.params))
+        return f"{flag} {value}".removesuffix(" True").rstrip() if is_known else None
+
+    return spelled_by(text, spell)
+
+
 def say_notes(notes: Iterable[str]) -> None:
     """Sentences that a steward should read, on stderr, each once."""
     for note in dict.fromkeys(notes):
-        click.echo(f"Note: {note}", err=True)
+        click.echo(f"Note: {in_flags(note)}", err=True)
 
 
 @contextmanager
@@ -161,7 +192,8 @@ def verdict_table(verdict: Mapping[str, Any]) -> Table:
     for model in verdict["models"]:
         holds = Text("met", style="green") if model["holds"] else _not_met(model)
         numbers = (_brief(model.get("asked")), _brief(model.get("reached")))
-        table.add_row(Text(str(model["name"])), *numbers, holds, Text(str(model.get("checked_from", ""))))
+        about = f" of '{model['column']}'" if model.get("column") else ""
+        table.add_row(Text(f"{model['name']}{about}"), *numbers, holds, Text(str(model.get("checked_from", ""))))
     return table
 
 

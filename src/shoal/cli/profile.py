@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping
@@ -14,13 +15,18 @@ from shoal.cli import options
 from shoal.errors import OutputError, without_credentials
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.policy import Policy
+    from shoal.reading import Finding, Reading
     from shoal.table.profile import Profile
 EPILOG = """\b
 Examples:
   shoal profile visits.csv
   shoal profile visits.csv -o visits.toml --delimiter ";"
 
-The policy is a start: roles are guessed from names and counts. It runs as it is:
+The policy is a start: roles are guessed from names, in eight languages, and from contents; what is least sure
+stands first. It runs as it is:
   shoal protect visits.csv --policy visits.policy.toml -o out
 """
 
@@ -30,19 +36,23 @@ The policy is a start: roles are guessed from names and counts. It runs as it is
 @click.option("-o", "--output", metavar="FILE", help="Where the policy goes; default: the table's name with "
               ".policy.toml, in this folder.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a policy file that is there already.")
+@click.option("--preset", metavar="NAME", help="Thresholds that an authority asks for: ema-health-canada (risk 0.09), "
+              "cms-cell-size (11 persons), statistics-3, statistics-5, statistics-10.")  # fmt: skip
+@options.silent
 @options.source
 @options.common
-def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **flags: Any) -> None:
+def profile(file: str, output: str | None, overwrite: bool, preset: str | None, as_json: bool, **flags: Any) -> None:
     """Look at a table: columns, kinds, a suggested role for each; and write a policy to start from."""
     from shoal.cli import output as say
     from shoal.cli.choices import lay_over, read_table
     from shoal.policy import Policy
+    from shoal.policy.presets import preset_called
     from shoal.policy.starter import starter_policy
-    from shoal.policy.write import assignment
     from shoal.publishing.text import write_text
     from shoal.table.profile import profile as look
 
     clock = time.perf_counter()
+    chosen = None if preset is None else preset_called(preset)
     target = Path(output) if output is not None else Path(f"{_name_of(file, flags)}.policy.toml")
     is_written = overwrite or not target.exists()
     if not is_written and output is not None:
@@ -52,11 +62,10 @@ def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **fla
     policy = Policy.from_document({"columns": {"quasi": ["-"]}, **document})
     reading = read_table([file], policy, target.parent, flags)
     say.say_notes(reading.notes)
-    seen = look(reading.frame)
+    seen = look(reading.frame, missing_tells_nothing=flags.get("missing_tells_nothing") or ())
     labels = reading.labels.columns
-    text = starter_policy(seen, table_name=reading.source.name.strip("'"), labels=labels)
-    if source := policy.to_document().get("source"):
-        text += "\n[source]\n" + "\n".join(assignment(key, value) for key, value in source.items()) + "\n"
+    text = starter_policy(seen, table_name=reading.source.name.strip("'"), labels=labels, preset=chosen)
+    text += _source_text(policy, reading) + _mend_text(reading.frame)
     if is_written:
         write_text(target, text)
     else:
@@ -66,9 +75,58 @@ def profile(file: str, output: str | None, overwrite: bool, as_json: bool, **fla
         answer = seen.to_dict()
         answer["columns"] = [{**column, **({"label": labels[column["name"]]} if column["name"] in labels else {})}
                              for column in answer["columns"]]  # fmt: skip
+        answer["findings"] = [finding.to_dict() for finding in reading.findings]
         say.say_json({**answer, "policy": written, "seconds": time.perf_counter() - clock})
     else:
         _show(seen, labels, without_credentials(file), target)
+
+
+def _source_text(policy: Policy, reading: Reading) -> str:
+    """How the file is read, with what was found and why, so that the policy reads it so again."""
+    from shoal.policy.write import assignment, source_table
+
+    found = reading.source.csv
+    told = dict(source_table(policy.source))
+    if found is not None and len(reading.source.paths) == 1:
+        main = {"delimiter": found.delimiter, "encoding": found.encoding, "decimal": found.decimal,
+                "thousands": found.thousands, "date_format": dict(found.date_format)}  # fmt: skip
+        others = {"quote": found.quote, "missing": list(found.missing)}
+        usual = {"quote": '"', "missing": [""]}
+        told = {**main, **{key: value for key, value in others.items() if value != usual[key]}, **told}
+    if not told:
+        return ""
+    lines = ["", "[source]"]
+    if reading.findings:
+        lines.append("# How the file is written was found in it. What stands here is not looked for again.")
+    for key, value in told.items():
+        lines += [f"# {_of_column(each)}{each.reason}" for each in reading.findings if each.what == key]
+        lines.append(assignment(key, value))
+    return "\n".join(lines) + "\n"
+
+
+def _mend_text(frame: pl.DataFrame) -> str:
+    """Values that look alike, as lines that mend them once the steward takes their sign of a comment away."""
+    from shoal.policy.write import assignment
+    from shoal.reading.mend import lookalikes
+
+    found = lookalikes(frame)
+    if not found:
+        return ""
+    lines = ["", "# Some values look alike but for case or white space. To make them one, take the # away:", "# [mend]"]
+    for column, alike in found.items():
+        pairs = "; ".join(
+            " and ".join(f"{json.dumps(value, ensure_ascii=False)} in {n:,} records" for value, n in each.items())
+            for each in alike
+        )
+        lines.append(f"# {' '.join(column.split())}: {pairs}")
+    others = {column: {value: next(iter(each)) for each in alike for value in list(each)[1:]}
+              for column, alike in found.items()}  # fmt: skip
+    lines.append(f"# {assignment('map', others)}")
+    return "\n".join(lines) + "\n"
+
+
+def _of_column(finding: Finding) -> str:
+    return "" if finding.column is None else f"{' '.join(finding.column.split())}: "
 
 
 def _name_of(file: str, flags: Mapping[str, Any]) -> str:
@@ -94,11 +152,11 @@ def _show(seen: Profile, labels: Mapping[str, str], file: str, target: Path) -> 
         table.add_column(name)
     for name in ("values", "missing"):
         table.add_column(name, justify="right")
-    for name in ("suggested role", "because"):
+    for name in ("suggested role", "how sure", "because"):
         table.add_column(name)
-    for column in seen.columns:
+    for column in seen.by_doubt:
         counts = (f"{column.distinct:,}", f"{column.missing:,}" if column.missing else "")
-        table.add_row(Text(column.name), column.kind, *counts, column.role, column.reason)
+        table.add_row(Text(column.name), column.kind, *counts, column.role, column.sure, column.reason)
     screen = say.console()
     screen.print(table)
     if labels:

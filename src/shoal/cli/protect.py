@@ -17,6 +17,7 @@ from shoal.errors import OutputError, ParameterError, PolicyError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from shoal.engines.contract import Engine, Job
     from shoal.policy import Policy
     from shoal.publishing.ledger import Ledger
 EPILOG = """\b
@@ -41,9 +42,11 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
     cls=options.CommandWithParts, epilog=EPILOG, short_help="Make a release that keeps every promise, or none."
 )
 @click.argument("files", nargs=-1, metavar="FILE...")
-@click.option("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
-@click.option("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
-@click.option("--format", "format_", type=click.Choice(options.FORMATS), help="Default: the input's.")
+@options.common_flag("-o", "--output", required=True, metavar="DIR", help="Where the release goes.")
+@options.common_flag("--overwrite", is_flag=True, help="Replace an earlier release in DIR.")
+@click.option("--format", "format_", type=options.FormatName(), help="Default: the input's.")
+@click.option("--output-encoding", metavar="NAME", help="How CSV files of the release are encoded: utf-8 (default), "
+              "utf-8-sig for spreadsheets, latin-1.")  # fmt: skip
 @click.option("--safe-cells", is_flag=True, help="Put an apostrophe before cells that a spreadsheet would run, in CSV "
               "and Excel files.")  # fmt: skip
 @click.option("--column-labels", is_flag=True, help="Publish the labels of columns of SPSS, Stata and SAS files too; "
@@ -51,16 +54,16 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.option("--into", metavar="URL", help="Write the release to a database too: postgresql://host/db, sqlite:///file "
               "or duckdb:///file.")  # fmt: skip
 @click.option("--into-table", metavar="NAME", help="The table of --into; its sensitive tables are NAME_attribute.")
-@click.option("--no-report", is_flag=True, help="Write no report beside the release.")
+@options.common_flag("--no-report", is_flag=True, help="Write no report beside the release.")
 @click.option("--queries", type=click.IntRange(min=0), default=0, metavar="N",
               help="Answer N random queries of each kind on the release and report their error.")  # fmt: skip
 @click.option("--query-kinds", default="count", show_default=True, metavar="KIND,...",
               help="For --queries: count, sum, average, min, max; the last four of numeric attributes.")  # fmt: skip
 @click.option("--associations", type=click.IntRange(min=0), default=0, metavar="N",
               help="Report how well the release keeps association rules of up to N quasi-identifiers.")  # fmt: skip
-@click.option("--attack", "attacks", type=click.IntRange(min=0), is_flag=False, flag_value=1000, default=0,
-              metavar="[N]", help="Attack the release with the original at hand, on at most N persons (1000), for the "
-              "report.")  # fmt: skip
+@click.option("--attack", "attacks", type=click.IntRange(min=0), is_flag=False, flag_value=1000,
+              metavar="[N]", help="Attack the release in every way, on at most N persons (1000); 0 for none. Default: "
+              "in quick ways, on as many as cost little.")  # fmt: skip
 @click.option("--max-linkage", type=click.FloatRange(0, 1), metavar="SHARE",
               help="For --mask perturb: release nothing where more persons can be linked.")  # fmt: skip
 @click.option("--ledger", metavar="FILE", help="Remember in FILE what was released about whom, by keyed hashes, and "
@@ -75,6 +78,7 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @click.option("--spark-conf", multiple=True, metavar="KEY=VALUE", help="For --engine spark: a setting of Spark's; may "
               "be repeated.")  # fmt: skip
 @click.option("--keep-person-map", is_flag=True, help="Keep which pseudonym is whom, in DIR/steward.")
+@options.useful
 @options.policy
 @options.columns
 @options.models
@@ -82,37 +86,43 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @options.alone
 @options.source
 @options.common
-def protect(
-    files: tuple[str, ...],
-    output: str,
-    overwrite: bool,
-    format_: str | None,
-    into: str | None,
-    into_table: str | None,
-    queries: int,
-    query_kinds: str,
-    associations: int,
-    attacks: int,
-    no_report: bool,
-    keep_person_map: bool,
-    engine: str,
-    as_json: bool,
-    **flags: Any,
-) -> None:
+def protect(files: tuple[str, ...], output: str, engine: str, as_json: bool, **flags: Any) -> None:
     """Make a release in which every group of persons meets every model asked for.
 
     Several FILEs are put under one another. The release is counted again from what will be published; where a model is
     not met nothing is written, and the exit code is 3.
     """
-    from shoal import pipeline
     from shoal.cli import output as say
-    from shoal.cli.choices import chosen_engine, chosen_policy, read_table
+    from shoal.cli.choices import chosen_engine, chosen_policy
 
     started, clock = datetime.now(UTC), time.perf_counter()
-    engine = chosen_engine(engine)
-    if engine != "spark":
-        refuse_spark_flags(flags)
+    name = chosen_engine(engine)
+    settings = spark_settings(name, flags)
     policy, folder = chosen_policy({**flags, "files": files})
+    policy = replace(policy, folder=folder)
+    _refuse_before_work(policy, output, flags)
+    if policy.tables and name not in ("stream", "spark"):
+        _protect_tables(policy, files, output, flags, as_json=as_json, started=started)
+        return
+    if not files and not policy.tables:
+        raise click.UsageError("Name the files to protect, or a policy with [tables].")
+    job = job_of(policy, files, output, flags, as_json=as_json, started=started)
+    chosen = chosen_for(name, job, settings)
+    ledger = None
+    if chosen.name == "memory":
+        ledger = ledger_of(policy, folder)
+        job = read_into(job, files, flags, ledger)
+    with say.progress_bar() as progress, say.warnings_as_notes() as told:
+        release = chosen.protect(replace(job, progress=progress))
+    answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}
+    if ledger is not None and ledger.found is not None:
+        answer["ledger"] = ledger.found.to_dict()
+    say.say_notes(note for note in release.notes if note not in told)
+    _tell(answer, output, as_json)
+
+
+def _refuse_before_work(policy: Policy, output: str, flags: dict[str, Any]) -> None:
+    """Refuse what is wrong with any engine."""
     if not policy.models:
         raise PolicyError(
             "No model is asked for, so nothing would be promised. Ask for at least one, such as --g-balance 0.8 or "
@@ -120,83 +130,84 @@ def protect(
         )
     if "://" in output:
         raise click.UsageError("-o names a folder. A database is named with --into, and the folder is kept beside it.")
-    if (into is None) != (into_table is None):
+    if (flags["into"] is None) != (flags["into_table"] is None):
         raise click.UsageError("--into and --into-table go together: the address of a database, and a table in it.")
-    refuse_taken(Path(output), overwrite)
-    if engine == "spark":
-        from shoal.cli.spark import protect_on_spark
+    refuse_taken(Path(output), flags["overwrite"])
 
-        others = {"queries": queries, "associations": associations, "attack": attacks, "into": into,
-                  "keep_person_map": keep_person_map}  # fmt: skip
-        protect_on_spark(policy, folder, output, files=files, flags={**flags, **others}, overwrite=overwrite,
-                         format=format_, no_report=no_report, as_json=as_json, started=started)  # fmt: skip
-        return
-    if policy.tables and engine == "stream":
-        raise ParameterError("Not with --engine stream: a policy with [tables] joins tables in memory.")
-    if policy.tables:
-        from shoal.cli.star import protect_tables
 
-        if policy.ledger is not None:
-            raise PolicyError("Releases of related tables are not kept in a ledger. Leave it out.")
-        measures = {"--queries": queries, "--associations": associations, "--attack": attacks}
-        unheard = [name for name, value in measures.items() if value]
-        if unheard:
-            raise ParameterError(f"{', '.join(unheard)}: measured on one table, not on related ones. Leave it out.")
-        protect_tables(policy, folder, output, files=files, overwrite=overwrite, format=format_, no_report=no_report,
-                       keep_person_map=keep_person_map, into=into, as_json=as_json, started=started)  # fmt: skip
-        return
-    if not files:
-        raise click.UsageError("Name the files to protect, or a policy with [tables].")
-    ledger = ledger_of(policy, folder)
-    from shoal.cli.stream import engine_of_run, protect_in_portions
+def _protect_tables(
+    policy: Policy, files: tuple[str, ...], output: str, flags: dict[str, Any], *, as_json: bool, started: datetime
+) -> None:
+    """Related tables, which a policy names."""
+    from shoal.cli.star import protect_tables
 
-    asked = {"--queries": queries, "--associations": associations, "--attack": attacks, "--into": into,
-             "--max-linkage": policy.max_linkage, "knowledge of an adversary": policy.knowledge, "A ledger": ledger,
-             "--safe-cells": policy.safe_cells}  # fmt: skip
-    if engine_of_run(engine, files, policy, folder, flags, format_, [name for name, value in asked.items() if value]):
-        streamed = protect_in_portions(
-            files[0], policy, folder, output, overwrite=overwrite, format=format_, report=not no_report,
-            keep_person_map=keep_person_map, started=started,
-        )  # fmt: skip
-        _tell({**streamed.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}, output, as_json)
-        return
-    reading = read_table(files, policy, folder, flags, checks_memory=False)
-    say.say_notes(reading.notes)
-    with say.progress_bar() as progress, say.warnings_as_notes() as told:
-        release = pipeline.protect(
-            reading.frame,
-            replace(policy, folder=folder),
-            progress=progress,
-            measure_input=as_json or not no_report,
-            queries=queries,
-            query_kinds=[kind.strip() for kind in query_kinds.split(",") if kind.strip()],
-            associations=associations,
-            attacks=attacks,
-            line_of=reading.line_of_record,
-        )
-        release.write(
-            output,
-            overwrite=overwrite,
-            format=format_ or reading.source.written_as,
-            report=not no_report,
-            keep_person_map=keep_person_map,
-            policy_text=policy.moved(folder, Path(output) / "steward").to_toml(),
-            inputs=(*reading.source.paths, *policy.files(folder)),
-            csv=reading.source.csv,
-            labels=reading.labels,
-            sources=reading.source.shown,
-            into=into,
-            into_table=into_table,
-            safe_cells=policy.safe_cells,
-            column_labels=policy.column_labels,
-            started=started,
-            ledger=ledger,
-        )
-    answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}
-    if ledger is not None and ledger.found is not None:
-        answer["ledger"] = ledger.found.to_dict()
-    say.say_notes(note for note in release.notes if note not in told)
-    _tell(answer, output, as_json)
+    if policy.mend:
+        raise PolicyError("Related tables are not mended. Mend them before, or leave [mend] out.")
+    if policy.ledger is not None:
+        raise PolicyError("Releases of related tables are not kept in a ledger. Leave it out.")
+    measures = {"--queries": "queries", "--associations": "associations", "--attack": "attacks"}
+    unheard = [flag for flag, name in measures.items() if flags[name]]
+    if unheard:
+        raise ParameterError(f"{', '.join(unheard)}: measured on one table, not on related ones. Leave it out.")
+    protect_tables(policy, policy.folder, output, files=files, overwrite=flags["overwrite"], format=flags["format_"],
+                   no_report=flags["no_report"], keep_person_map=flags["keep_person_map"], into=flags["into"],
+                   as_json=as_json, started=started)  # fmt: skip
+
+
+def job_of(
+    policy: Policy, files: tuple[str, ...], output: str, flags: dict[str, Any], *, as_json: bool, started: datetime
+) -> Job:
+    """What the flags ask of an engine, before anything is read."""
+    from shoal.cli.choices import csv_options
+    from shoal.engines.contract import Files, Job
+    from shoal.publishing.release import Writing
+
+    is_told = as_json or not flags["no_report"]
+    kinds = [kind.strip() for kind in flags["query_kinds"].split(",") if kind.strip()]
+    writing = Writing(
+        folder=Path(output), overwrite=flags["overwrite"], format=flags["format_"], report=not flags["no_report"],
+        keep_person_map=flags["keep_person_map"], started=started, into=flags["into"], into_table=flags["into_table"],
+        policy_text=policy.moved(policy.folder, Path(output) / "steward").to_toml(), csv=csv_options(policy),
+        inputs=(*files, *policy.files(policy.folder)), safe_cells=policy.safe_cells,
+        column_labels=policy.column_labels,
+    )  # fmt: skip
+    source = Files(names=files, csv=csv_options(policy), found=policy.source.csv, table=flags.get("table"),
+                   query=flags.get("query"))  # fmt: skip
+    return Job.of(
+        source, policy, writing=writing, measure_input=is_told, queries=flags["queries"], query_kinds=kinds,
+        associations=flags["associations"], attacks=flags["attacks"] if is_told else flags["attacks"] or 0,
+    )  # fmt: skip
+
+
+def chosen_for(name: str, job: Job, settings: dict[str, Any]) -> Engine:
+    """The engine of a name; of "auto" the one that the memory there is allows."""
+    from shoal.engines.contract import engine_called
+    from shoal.engines.memory_needed import engine_for
+
+    if name == "auto":
+        name = engine_for(job.source, job.roles, engine_called("stream").why_not(job))
+    return engine_called(name, **settings)
+
+
+def read_into(job: Job, files: tuple[str, ...], flags: dict[str, Any], ledger: Ledger | None) -> Job:
+    """The job with its table in memory."""
+    from shoal.cli import output as say
+    from shoal.cli.choices import read_table, with_findings
+    from shoal.reading.mend import sentences
+
+    reading = read_table(files, job.policy, job.policy.folder, flags, checks_memory=False)
+    of_release = sentences(reading.mended or ())  # which the release tells
+    say.say_notes(note for note in reading.notes if note not in of_release)
+    source, writing = reading.source, job.writing
+    assert writing is not None
+    policy = with_findings(job.policy, reading)
+    writing = replace(
+        writing, format=writing.format or source.written_as, labels=reading.labels,
+        csv=None if source.csv is None else source.csv.written_in(flags.get("output_encoding") or "utf-8"),
+        inputs=(*source.paths, *job.policy.files(job.policy.folder)), sources=source.shown, ledger=ledger,
+        policy_text=policy.moved(policy.folder, writing.folder / "steward").to_toml(),
+    )  # fmt: skip
+    return replace(job, policy=policy, source=reading, writing=writing)
 
 
 def _tell(answer: dict[str, Any], output: str, as_json: bool) -> None:
@@ -221,11 +232,18 @@ def ledger_of(policy: Policy, folder: Path) -> Ledger | None:
     return ledger
 
 
-def refuse_spark_flags(flags: dict[str, Any]) -> None:
-    """Refuse flags of the engine spark where another engine does the work."""
-    given = [flag for flag in ("master", "cell_persons", "spark_conf") if flags.get(flag)]
-    if given:
-        raise click.UsageError(f"--{given[0].replace('_', '-')} goes with --engine spark only.")
+def spark_settings(engine: str, flags: dict[str, Any]) -> dict[str, Any]:
+    """What flags say of Spark; refused where another engine does the work."""
+    given = {name: flags[name] for name in ("master", "cell_persons", "spark_conf") if flags.get(name)}
+    if given and engine != "spark":
+        raise click.UsageError(f"--{next(iter(given)).replace('_', '-')} goes with --engine spark only.")
+    settings = {}
+    for text in given.pop("spark_conf", ()):
+        name, is_given, value = text.partition("=")
+        if not is_given:
+            raise click.UsageError("--spark-conf takes a setting and its value: --spark-conf spark.executor.memory=4g")
+        settings[name.strip()] = value.strip()
+    return {**given, **({"settings": settings} if settings else {})}
 
 
 def refuse_taken(folder: Path, overwrite: bool) -> None:
@@ -258,6 +276,8 @@ def show_release(screen: Console, answer: dict[str, Any], folder: str) -> None:
 
 def what_was_kept(answer: dict[str, Any]) -> list[str]:
     """How well queries and association rules come out on the release, where that was asked for."""
+    from shoal.publishing.report import words
+
     counts = {"count": answer["query_error"]} if "query_error" in answer else {}
     lines = [
         f"{kind.upper()} queries are off by {_percent(error['all'])} on average ({error['n_queries']:,} queries)"
@@ -269,7 +289,7 @@ def what_was_kept(answer: dict[str, Any]) -> list[str]:
             f"Of {rules['n_rules']:,} association rules {_percent(rules['false_negatives'])} are lost, "
             f"{_percent(rules['false_positives'])} are new; confidences are off by {_percent(rules['confidence'])}"
         )
-    return lines
+    return lines + ([words.about_prediction(answer)] if "usefulness" in answer else [])
 
 
 def what_is_remembered(answer: dict[str, Any]) -> list[str]:

@@ -87,7 +87,6 @@ def counted_again(folder: Path) -> dict[str, Any]:
         published.frame,
         policy,
         verification.risk,
-        tables=published.tables,
         linked=published.linked,
         columns=codebook["columns"],
         seed=int(manifest.get("seed", 0)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from shoal.errors import InputError, ParameterError, PolicyError
 if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.publishing.related import Star
-NOT_MET = 3
 
 
 def star_of(policy: Policy) -> Star:
@@ -44,8 +44,7 @@ def protect_tables(
     from shoal.cli.choices import csv_options
     from shoal.cli.protect import show_release
     from shoal.publishing.related import protect_star, write_star
-    from shoal.publishing.related.star import check_tables, join_all
-    from shoal.reading import read_files
+    from shoal.reading import read
 
     clock = time.perf_counter()
     if files:
@@ -64,29 +63,14 @@ def protect_tables(
     star = star_of(policy)
     csv = csv_options(policy)
     readings = {
-        name: read_files(folder / table.file, csv=csv, labels=policy.source.labels, dropped=policy.columns.dropped)
+        name: read(folder / table.file, csv=csv, labels=policy.source.labels, dropped=policy.columns.dropped)
         for name, table in policy.tables.items()
     }
     for reading in readings.values():
         say.say_notes(reading.notes)
     frames = {name: reading.frame for name, reading in readings.items()}
-    plain = policy.schema_of_release()
-    joined = join_all(star, check_tables(star, frames, plain)[0], plain)
     with say.progress_bar() as progress, say.warnings_as_notes() as told:
-        release = protect_star(
-            frames,
-            star,
-            policy.schema(folder, joined),
-            policy.models,
-            method=policy.method,
-            mask=policy.mask,
-            seed=policy.seed,
-            max_suppressed=policy.budget.max_suppressed,
-            max_records=policy.budget.max_records,
-            **policy.budget.alone,
-            progress=progress,
-            **policy.options,
-        )
+        release = protect_star(frames, star, replace(policy, folder=folder), progress=progress)
         first = readings[star.root].source
         write_star(
             release,
@@ -97,7 +81,7 @@ def protect_tables(
             keep_person_map=keep_person_map,
             report=not no_report,
             inputs=[path for reading in readings.values() for path in reading.source.paths],
-            csv=first.csv,
+            csv=None if first.csv is None else first.csv.written_in("utf-8"),
             started=started,
             safe_cells=policy.safe_cells,
         )
@@ -111,9 +95,8 @@ def protect_tables(
 
 def verify_tables(ctx: click.Context, release: Path, flags: Mapping[str, Any], *, as_json: bool) -> None:
     """Recount published tables that belong together."""
-    from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release
-    from shoal.cli.verify import FROM_CODEBOOK, answer_of, show
+    from shoal.cli.verify import FROM_CODEBOOK, answer_of, say_answer
     from shoal.publishing.codebook import read_codebook
     from shoal.publishing.folder import finish_interrupted
     from shoal.publishing.manifest import check_manifest, differences_of
@@ -135,9 +118,4 @@ def verify_tables(ctx: click.Context, release: Path, flags: Mapping[str, Any], *
         raise InputError("The codebook tells of other tables, keys or links than the policy.")
     found = verify_star(frames, star, policy.schema_of_release(), policy.models, **policy.budget.alone)
     answer = answer_of(found, changed, notes, seconds=time.perf_counter() - clock)
-    if as_json:
-        output.say_json(answer)
-    else:
-        show(answer, f"{release}: its tables, joined again")
-    if not answer["verdict"]["holds"]:
-        ctx.exit(NOT_MET)
+    say_answer(ctx, answer, f"{release}: its tables, joined again", as_json=as_json)

@@ -32,17 +32,20 @@ as they are. Ctrl-C ends the search and keeps what was found.
 
 
 @click.command(
-    cls=options.CommandWithParts, epilog=EPILOG, short_help="Find the setting that loses least under a risk."
+    cls=options.CommandWithParts,
+    own_section="Search",
+    epilog=EPILOG,
+    short_help="Find the setting that loses least under a risk.",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--target", "targets", multiple=True, required=True, metavar="RISK=BOUND",
+@options.common_flag("--target", "targets", multiple=True, required=True, metavar="RISK=BOUND",
               help="A risk that may not be exceeded: max_gidr=0.10 is nobody above 10 %. May be repeated.")  # fmt: skip
-@click.option("--minimise", default="ane", show_default=True, metavar="LOSS",
-              help="What to keep small: ane, within_variance, discernability, average_group_size or granularity (the "
-                   "higher the better).")  # fmt: skip
+@options.common_flag("--minimise", default="loss", show_default=True, metavar="LOSS",
+              help="What to keep small. One of ane, within_variance, discernability, average_group_size or "
+                   "granularity (the higher the better).")  # fmt: skip
 @click.option("--points", type=click.IntRange(min=2), default=20, show_default=True, metavar="N",
               help="How many settings the frontier tries.")  # fmt: skip
-@click.option("-o", "--output", metavar="DIR",
+@options.common_flag("-o", "--output", metavar="DIR",
               help="Where policy.toml, frontier.svg and frontier.json go; default: tuned.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace an earlier result in DIR.")
 @options.policy
@@ -90,18 +93,11 @@ def tune(
             policy.models,
             targets=aims,
             minimise=minimise,
-            method=policy.method,
-            mask=policy.mask,
             points=points,
-            seed=policy.seed,
-            max_suppressed=policy.budget.max_suppressed,
-            max_records=policy.budget.max_records,
-            max_linkage=policy.max_linkage,
-            **policy.budget.alone,
             progress=progress,
-            knowledge=policy.knowledge,
             line_of=reading.line_of_record,
-            **policy.options,
+            history=policy.history_of(home, reading.frame),
+            **policy.choices,
         )
     written = {}
     if found.chosen is not None:

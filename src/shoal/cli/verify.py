@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from shoal.publishing.release import Assessment
     from shoal.table.schema import Schema
 NOT_MET = 3
-RELEASE_FILES = tuple(f"release.{name}" for name in options.FORMATS)
 
 EPILOG = """\b
 Examples:
@@ -61,8 +60,8 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     from shoal.attacking.mining.adversary import bound_to
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said
+    from shoal.engines.memory_needed import fits_memory
     from shoal.engines.stream import verify_file
-    from shoal.engines.stream.engine import fits_memory
     from shoal.publishing.codebook import check_files
     from shoal.publishing.read import read_published, read_rules
     from shoal.publishing.related.verify import is_star
@@ -97,12 +96,7 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
             file, policy.schema_of_release(), policy.models, mask=policy.mask, csv=csv, **policy.budget.alone
         )
     answer = answer_of(verification, problems, notes, seconds=time.perf_counter() - clock)
-    if as_json:
-        output.say_json(answer)
-    else:
-        show(answer, f"{file} as it is published")
-    if not answer["verdict"]["holds"]:
-        ctx.exit(NOT_MET)
+    say_answer(ctx, answer, f"{file} as it is published", as_json=as_json)
 
 
 def codebook_for(file: Path, flags: Mapping[str, Any], policy: Path | None) -> dict[str, Any] | None:
@@ -158,6 +152,7 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
     from shoal.publishing.folder import finish_interrupted
     from shoal.publishing.manifest import check_manifest
     from shoal.publishing.related.verify import is_star
+    from shoal.reading.formats import written_formats
     from shoal.reading.source import refuse_pipe
 
     refuse_pipe(release)
@@ -171,13 +166,26 @@ def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:
             f"The folder '{release}' holds a release of related tables: verify counts it, but no attack, report or "
             "later record is made for it."
         )
-    found = [release / name for name in RELEASE_FILES if (release / name).exists()]
+    files = [f"release.{name}" for name in written_formats()]
+    found = [release / file for file in files if (release / file).exists()]
     if len(found) != 1:
-        raise InputError(f"The folder '{release}' must hold one of {', '.join(RELEASE_FILES)}, not {len(found)}.")
+        raise InputError(f"The folder '{release}' must hold one of {', '.join(files)}, not {len(found)}.")
     if not (release / "steward").is_dir():  # only what may be handed out
         return found[0], None, []
     policy = release / "steward" / "policy.toml"
     return found[0], policy if policy.is_file() else None, check_manifest(release)
+
+
+def say_answer(ctx: click.Context, answer: dict[str, Any], title: str, *, as_json: bool) -> None:
+    """Say what verify answers, and exit with 3 where the release does not hold."""
+    from shoal.cli import output
+
+    if as_json:
+        output.say_json(answer)
+    else:
+        show(answer, title)
+    if not answer["verdict"]["holds"]:
+        ctx.exit(NOT_MET)
 
 
 def show(answer: dict[str, Any], title: str) -> None:
@@ -195,8 +203,8 @@ def show(answer: dict[str, Any], title: str) -> None:
         screen.print("The release keeps its promises.", style="green")
     elif len(unmet) == len(unseen) and not answer["problems"]:
         screen.print(
-            f"What can be recounted holds. NOT recounted, and so not known to be met: {', '.join(unseen)}. Only who "
-            "has steward/ can recount it.",
+            f"What can be recounted holds. NOT recounted, and so not known to be met: {', '.join(unseen)}. Only "
+            "those who have steward/ can recount it.",
             style="bold red",
         )
     else:

@@ -24,7 +24,7 @@ MOST_RECORDS = 60
 
 
 def benchmark_table(persons: int, *, seed: int = 0) -> pl.DataFrame:
-    """A made-up table with five records a person on average, five quasi-identifiers and one sensitive attribute.
+    """A made-up table with five records per person on average, five quasi-identifiers and one sensitive attribute.
 
     Records per person are skewed (1 to 60), values of a person drift a little, the order of records is random.
 

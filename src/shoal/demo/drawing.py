@@ -26,7 +26,7 @@ def draw(rng: np.random.Generator, weights: FloatArray, n: int) -> IntArray:
 
 
 def draw_from_rows(rng: np.random.Generator, weights: FloatArray, row_of_draw: IntArray) -> IntArray:
-    """Draw one position a draw, by the weights in that draw's own row of a table of weights."""
+    """For each row of a table of weights, draw one position by the weights in it."""
     cumulated = np.cumsum(weights, axis=1)
     shares = cumulated / cumulated[:, -1:]
     n_rows, n_positions = weights.shape

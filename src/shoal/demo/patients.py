@@ -105,9 +105,9 @@ PASSING = [
 
 
 def made_up_patients(persons: int = 20_000, *, seed: int = 0) -> pl.DataFrame:
-    """Visits of made-up patients to a hospital over four years, about four a person, in the order of their dates.
+    """Visits of made-up patients to a hospital over four years, about four per person, in the order of their dates.
 
-    Visit counts are skewed (most persons come once or twice, some up to 60 times), ages grow by one a year, some
+    Visit counts are skewed (most persons come once or twice, some up to 60 times), ages grow by one per year, some
     persons move, a few have no gender on record, and diseases depend on age, gender and what the person already has.
 
     Parameters
@@ -165,7 +165,7 @@ class _People:
 
 @dataclass(frozen=True)
 class _Visits:
-    """One entry a visit, in the order of days."""
+    """One entry per visit, in the order of days."""
 
     person: IntArray
     day: IntArray
@@ -214,7 +214,7 @@ def _weights_of_ages() -> FloatArray:
 
 
 def _draw_lasting(rng: np.random.Generator, band: IntArray, gender: IntArray) -> IntArray:
-    """None to three lasting families a person, more with age; a second and third often partner the first."""
+    """None to three lasting families per person, more with age; a second and third often partner the first."""
     chances = np.array([[60.0, 24, 12, 4], [30, 26, 28, 16], [10, 20, 38, 32]])
     n_lasting = draw_from_rows(rng, chances, band)
     profile = band * 4 + gender
@@ -270,10 +270,7 @@ def _draw_visits(rng: np.random.Generator, people: _People) -> _Visits:
     person, day = person[in_order], day[in_order]
     family, disease = _draw_diseases(rng, people, person, day)
     return _Visits(
-        person=person,
-        day=day,
-        disease=disease,
-        treatment=draw_from_rows(rng, _DISEASES.treatment_of_family, family),
+        person=person, day=day, disease=disease, treatment=draw_from_rows(rng, _DISEASES.treatment_of_family, family)
     )
 
 
@@ -328,7 +325,7 @@ def _make_diseases() -> _Diseases:
 
 
 def _weights_by_profile(families: list[Family]) -> FloatArray:
-    """How common each family is, one row an age band and gender (Female, Male, Other, missing)."""
+    """How common each family is, one row per age band and gender (Female, Male, Other, missing)."""
     common = np.array([family.common for family in families]).T
     women = np.array([family.women for family in families])
     by_gender = np.array([women, 1 - women, np.full(len(women), 0.5), np.full(len(women), 0.5)])

@@ -13,7 +13,7 @@ VALUES_OF_ATTRIBUTE = (80, 60, 45, 120, 70, 50, 40)
 
 
 def made_up_registry(records: int, *, attributes: int = 7, seed: int = 0) -> pl.DataFrame:
-    """One record a person: four quasi-identifiers and up to seven sensitive attributes, skewed and correlated.
+    """One record per person: four quasi-identifiers and up to seven sensitive attributes, skewed and correlated.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_PARTS = ("spark", "stream")
+_PARTS = ("memory", "spark", "stream")
 
 
 def __getattr__(name: str) -> Any:  # a part is imported when it is first used

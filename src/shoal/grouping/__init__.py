@@ -11,10 +11,12 @@ from shoal.grouping.mdav import Mdav
 from shoal.grouping.mondrian import Mondrian
 from shoal.grouping.spanning_cells import SpanningCells
 from shoal.grouping.spanning_tree import SpanningTree
+from shoal.registry import Registry
 
-METHODS: dict[str, type[Method]] = {
-    cls.name: cls
-    for cls in (
+METHODS: Registry[Method] = Registry(
+    what="method",
+    contract=Method,
+    own=(
         BalanceTree,
         Mondrian,
         LocalRecoding,
@@ -25,8 +27,10 @@ METHODS: dict[str, type[Method]] = {
         Buckets,
         Anatomy,
         Decomposition,
-    )
-}
+    ),
+    entry_points="shoal.methods",
+)
+"""Every method by its name."""
 
 __all__ = [
     "METHODS",

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.grouping.grouping import Grouping, Method, Prepared
+from shoal.grouping.along_nodes import AlongNodes
+from shoal.grouping.grouping import Grouping, Method, Prepared, Rng
 from shoal.grouping.improve import EFFORTS, improve
-from shoal.grouping.mixing import check_alpha, classes_to_mix
+from shoal.grouping.local_recoding import DIGITS
+from shoal.grouping.mixing import classes_to_mix
+from shoal.grouping.options import ALPHA
 from shoal.grouping.person_space import PersonSpace, person_space
 from shoal.grouping.spanning_tree import Classes
 from shoal.grouping.tree import Sweep, Tree, what_is_counted
 from shoal.kernels import mixing, trees
 from shoal.kernels.trees import Cuts, Limits, Orders, Segments
-from shoal.models.contract import Model
-from shoal.models.limits import SpreadLimits, limits_of
+from shoal.models.contract import Model, SpreadLimits, limits_of
+from shoal.parts import option
 from shoal.progress import Progress, silent
+from shoal.table.columns import NumberColumn
+from shoal.table.lines import on_lines
 from shoal.table.table import Table
 from shoal.threads import fair_parts, side_by_side
+
+Grown = Callable[[PersonSpace, Sequence[Model], Progress], Grouping]
 
 ROUNDING = 1e-12
 """What is not above this is 0."""
 
-PERSONS_A_THREAD = 10_000
+PERSONS_PER_THREAD = 10_000
 """With fewer persons than this a thread of their own would not pay."""
 
 
@@ -52,30 +59,38 @@ class BalanceTree(Method):
 
     Notes
     -----
+    Quasi-identifiers with a hierarchy are laid on a line, on which values stand the closer the lower the node above
+    them is. With "best" and alpha 1, groups along the nodes of hierarchies are formed and cut on, too; they are taken
+    where they would show more.
+
     Every group meets every model; the same table gives the same grouping, in whatever order its records stand.
     O(q n log n) time for q quasi-identifiers and n persons where the tree is balanced; O(q n) memory.
     """
 
-    cut: str = "best"
-    ties: str = "together"
-    alpha: float = 1.0
-    effort: str = "normal"
+    cut: Literal["best", "median"] = field(
+        default="best", metadata=option("Where to cut: at the best of all places, or at the median as in the paper.")
+    )
+    ties: Literal["together", "split"] = field(
+        default="together",
+        metadata=option("For the median: whether persons of equal values stay together or are split."),
+    )
+    alpha: float = field(default=1.0, metadata=ALPHA)
+    effort: Literal["low", "normal", "high"] = field(
+        default="normal", metadata=option("How long to look for groups that lose less once the tree is grown.")
+    )
     name: ClassVar[str] = "balance-tree"
+    title: ClassVar[str] = "Balance tree"
+    sentence: ClassVar[str] = "The table is cut in two, and the parts again, as long as both sides keep every promise."
+    is_in_app: ClassVar[bool] = True
     keeps_models: ClassVar[bool] = True
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
 
     def __post_init__(self) -> None:
-        if self.cut not in ("best", "median"):
-            raise ParameterError("cut must be 'best' or 'median'.")
-        if self.ties not in ("together", "split"):
-            raise ParameterError("ties must be 'together' or 'split'.")
+        super().__post_init__()
         if self.ties == "split" and self.cut != "median":
             raise ParameterError("ties='split' goes with cut='median' only.")
-        check_alpha(self.alpha)
         if self.alpha < 1 and self.cut != "best":
             raise ParameterError("alpha goes with cut='best' only.")
-        if self.effort not in ("low", *EFFORTS):
-            raise ParameterError("effort must be 'low', 'normal' or 'high'.")
         if self.effort == "high" and not self.looks_on:
             raise ParameterError("effort='high' goes with cut='best' and alpha 1 only.")
 
@@ -115,33 +130,56 @@ class BalanceTree(Method):
         """Whether groups that lose less are looked for once the tree is grown."""
         return self.cuts_best and self.effort != "low"
 
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
+        table = on_lines(table)
         space = person_space(
             table,
             ties_by_records=self.ties == "split",
             with_variance=self.cut == "median" or self.looks_on,
             **what_is_counted(models),
         )
+        if self.cuts_best:
+            return self.best_groups(table, space, models, _grown, progress)
         if self.cut == "median":
             sweep: Sweep = MedianSweep(space, trees.BALANCE_VARIANCE, split_ties=self.ties == "split")
-        elif self.alpha < 1:
-            sweep = MixingSweep(space, models, classes_to_mix(table, self.name), float(self.alpha))
         else:
-            sweep = BestSweep(space.without_variance(), models)
-        grouping = Tree(sweep.space, models, sweep).grow(progress)
-        if not self.looks_on:
+            sweep = MixingSweep(space, models, classes_to_mix(table, self.name), float(self.alpha))
+        return Tree(sweep.space, models, sweep).grow(progress)
+
+    def best_groups(
+        self, table: Table, space: PersonSpace, models: Sequence[Model], grown: Grown, progress: Progress
+    ) -> Grouping:
+        """The groups of the best cuts, or with hierarchies those along nodes where these lose less.
+
+        Parameters
+        ----------
+        grown
+            Grows a tree from the parts of a space; the orders of the space are then no longer needed.
+        """
+        along, finer = None, None
+        if any(isinstance(column, NumberColumn) and column.laid is not None for column in table.quasi.values()):
+            along = AlongNodes(table, space)
+            cells = along.cells(models, _part_of(progress, 0.0, 0.3))
+            progress = _part_of(progress, 0.3, 1.0)
+            finer = grown(space.parted(cells.group_of_person, cells.n_groups), models, silent)
+        grouping = grown(space, models, progress)
+        if self.looks_on:
+            space = space.without_orders()
+            grouping = improve(space, models, grouping, effort=EFFORTS[self.effort], progress=progress)
+        if along is None or finer is None:
             return grouping
-        del sweep
-        space = space.without_orders()
-        return improve(space, models, grouping, effort=EFFORTS[self.effort], progress=progress)
+        return min(finer, grouping, key=lambda each: round(along.loss(each), DIGITS))
+
+
+def _part_of(progress: Progress, start: float, end: float) -> Progress:
+    """Tells of work that is a part of the whole."""
+    return lambda stage, done: progress(stage, start + (end - start) * done)
+
+
+def _grown(space: PersonSpace, models: Sequence[Model], progress: Progress) -> Grouping:
+    sweep = BestSweep(space.without_variance(), models)
+    return Tree(sweep.space, models, sweep).grow(progress)
 
 
 class BestSweep:
@@ -165,7 +203,7 @@ class BestSweep:
         persons = segments.end[-1, nodes] - segments.start[-1, nodes]
         parts = side_by_side(
             lambda some: self._sweep(orders, segments, nodes[some], only_best=True),
-            fair_parts(persons, PERSONS_A_THREAD),
+            fair_parts(persons, PERSONS_PER_THREAD),
         )
         return Cuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
@@ -217,7 +255,7 @@ def _as_share(values: NDArray[np.float64], node: NDArray[np.int32], n_nodes: int
 
 
 class MedianSweep:
-    """One cut a quasi-identifier and category: at the median of the records."""
+    """One cut per quasi-identifier and category: at the median of the records."""
 
     def __init__(self, space: PersonSpace, criterion: int, *, split_ties: bool = False) -> None:
         self.space = space

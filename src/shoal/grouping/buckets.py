@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
-from shoal.grouping.grouping import Grouping, Method
+from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.likeness import at_random, in_a_row
 from shoal.grouping.model_check import Judge
-from shoal.models.background import Background, View, background_of
+from shoal.grouping.options import M_OF_VALUES
+from shoal.models.background import Background, HoldingView, background_of
 from shoal.models.contract import Model
+from shoal.parts import option
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
 
 if TYPE_CHECKING:
     from shoal.kernels.bucketing import Kinds
-ORDERS = ("similar", "balanced", "rarest")
-"""Models that say how many different values a bucket must have."""
 WINDOW = 8
 """Buckets over which somebody's place in the row is shuffled."""
 MOST_KINDS = 10_000
@@ -50,50 +50,40 @@ class Buckets(Method):
     Parameters
     ----------
     order
-        Who is taken next. "similar": who stands next in a row of alike persons, so that quasi-identifiers and values
-        stay together. "balanced": who has the commonest value that is left. "rarest": the paper's (figure 2), who is
-        incompatible with most.
+        Who is taken next. "similar": the next in a row of similar persons, so that quasi-identifiers and values stay
+        together. "balanced": somebody with the commonest value that is left. "rarest": whoever is incompatible with
+        most others, as in the paper (figure 2).
     m
-        The fewest persons a bucket. None: the l of the models asked for (matching diversity, l-diversity, joint
+        The fewest persons per bucket. None: the l of the models asked for (matching diversity, l-diversity, joint
         diversity), which it is at least.
 
     Notes
     -----
-    What each person may have comes from the rules of matching diversity, where it is asked for. The persons of a bucket
-    differ in every sensitive attribute that these models are about; who has several values shares none of them. Who is
-    left over joins a bucket in which l values stay possible. Buckets that break another model are merged with
-    neighbours until every model holds. Random draws, which the seed governs, keep anybody from replaying the method on
-    the published quasi-identifiers. O(n log n + n k) time for k kinds of persons.
+    What each person may have comes from the rules of matching diversity, where it is asked for. The persons of a
+    bucket differ in every sensitive attribute that these models are about; somebody with several values shares none
+    of them. Whoever is left over joins a bucket in which l values stay possible. Buckets that break another model
+    are merged with neighbours until every model holds. Random draws, which the seed governs, keep anybody from
+    replaying the method on the published quasi-identifiers. O(n log n + n k) time for k kinds of persons.
     """
 
-    order: str = "similar"
-    m: int | None = None
+    order: Literal["similar", "balanced", "rarest"] = field(
+        default="similar",
+        metadata=option(
+            "Who is taken next: similar persons, those with the commonest value, or those who fit the fewest."
+        ),
+    )
+    m: int | None = field(default=None, metadata=M_OF_VALUES)
     name: ClassVar[str] = "buckets"
+    title: ClassVar[str] = "Buckets of different values"
+    sentence: ClassVar[str] = "Persons with different values, each of whom may have those of the others, are gathered."
     keeps_models: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ParameterError(f"order must be one of {', '.join(ORDERS)}.")
-        refuse_odd_size(self.m)
-
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         return self.bucketize(table, models, progress, rng=rng).grouping
 
     def bucketize(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
+        self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None
     ) -> Bucketing:
         """Group the persons of a table, and tell how it went."""
         size = size_of_buckets(self.m, table, models, self.name)
@@ -154,22 +144,16 @@ def _notes(found: Bucketing, table: Table) -> tuple[str, ...]:
     return tuple(told)
 
 
-def refuse_odd_size(m: object) -> None:
-    """Refuse what is no number of persons a bucket."""
-    if m is not None and (isinstance(m, bool) or not isinstance(m, int) or m < 1):
-        raise ParameterError("m must be a whole number of at least 1: the persons a bucket.")
-
-
 def size_of_buckets(m: int | None, table: Table, models: Sequence[Model], method: str) -> int:
-    """The persons a bucket: as many as the models ask for different values, and at least as many as asked for."""
+    """The persons per bucket: as many as the models ask for different values, and at least as many as asked for."""
     asked = [math.ceil(model.asked) for model in models if model.is_diversity]
     if m is None and not asked:
         raise ParameterError(
-            f"The method {method} must know how many different values a bucket should have. Ask for matching diversity "
-            "(--matching-l), l-diversity (--l) or joint diversity (--joint-l), or give m."
+            f"The method {method} must know how many different values a bucket should have. Ask for matching "
+            "diversity, l-diversity or joint diversity, or give m."
         )
     if m is not None and m > table.n_persons:
-        raise ParameterError(f"m = {m:,} persons a bucket were asked for, but there are {table.n_persons:,} persons.")
+        raise ParameterError(f"m = {m:,} persons per bucket were asked for, but there are {table.n_persons:,} persons.")
     return max([*asked, m or 1])
 
 
@@ -228,7 +212,7 @@ def kinds_of(table: Table, columns: Sequence[str], *, by_rules: bool) -> tuple[N
     return kind_of_person.astype(np.int32), Kinds(compatible, may_have, *items)
 
 
-def _views(table: Table, columns: Sequence[str], *, by_rules: bool) -> list[View]:
+def _views(table: Table, columns: Sequence[str], *, by_rules: bool) -> list[HoldingView]:
     """What persons hold and may hold: by the rules where there are any, else anybody anything."""
     background: Background | None = table.background() if by_rules else None
     if background is None:
@@ -242,11 +226,11 @@ def _views(table: Table, columns: Sequence[str], *, by_rules: bool) -> list[View
     return [view for view in background.views if any(name in columns for name in view.columns)]
 
 
-def _items_to_differ(view: View, columns: Sequence[str]) -> list[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+def _items_to_differ(view: HoldingView, columns: Sequence[str]) -> list[tuple[NDArray[np.int64], NDArray[np.int32]]]:
     return [view.items_of(name) for name in view.columns if name in columns]
 
 
-def _shares(view: View, columns: Sequence[str], holding_of_kind: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _shares(view: HoldingView, columns: Sequence[str], holding_of_kind: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Which kinds share a value that must differ."""
     differs = np.isin(np.array(view.columns)[view.attribute_of_item], list(columns))
     own = _has(view)[:, np.flatnonzero(differs)][holding_of_kind]
@@ -254,14 +238,16 @@ def _shares(view: View, columns: Sequence[str], holding_of_kind: NDArray[np.int3
     return shares
 
 
-def _may_have(view: View, type_of_kind: NDArray[np.int32], holding_of_kind: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _may_have(
+    view: HoldingView, type_of_kind: NDArray[np.int32], holding_of_kind: NDArray[np.int32]
+) -> NDArray[np.bool_]:
     """For each kind, by its type, whether the rules let it have what another has."""
     excluded = (_has(view) @ (~view.allowed.T).astype(np.int32)) > 0  # holdings by types
     may_have: NDArray[np.bool_] = ~excluded[holding_of_kind][:, type_of_kind].T
     return may_have
 
 
-def _has(view: View) -> Any:
+def _has(view: HoldingView) -> Any:
     """Which values each holding has, as a sparse table."""
     from scipy.sparse import csr_array
 

@@ -13,7 +13,7 @@ from shoal.grouping.feasibility import counts_of_whole
 from shoal.judging.observation import Observation
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, JOINT, RELATED, SPREAD, GroupCounts
-from shoal.models.related import View
+from shoal.models.related import RowsView
 from shoal.table.table import Table
 
 TOGETHER = JOINT | BACKGROUND
@@ -21,12 +21,7 @@ TOGETHER = JOINT | BACKGROUND
 
 
 def within_budget(
-    table: Table,
-    models: Sequence[Model],
-    *,
-    max_suppressed: int,
-    max_records: int | None,
-    rng: np.random.Generator,
+    table: Table, models: Sequence[Model], *, max_suppressed: int, max_records: int | None, rng: np.random.Generator
 ) -> Table:
     """Leave out as little as the budget allows and the models ask for, and note it.
 
@@ -40,7 +35,7 @@ def within_budget(
     if max_records is not None:
         table = _sample_heavy(table, models, max_records, rng)
     for _ in range(max_suppressed + 1):
-        left = max_suppressed - _n_suppressed(table)
+        left = max_suppressed - table.suppressed_persons
         if _holds(table, models) or left <= 0:
             break
         smaller = _suppress(table, models, left)
@@ -53,19 +48,15 @@ def within_budget(
 def _check(max_suppressed: int, max_records: int | None) -> None:
     if isinstance(max_suppressed, bool) or not isinstance(max_suppressed, int) or max_suppressed < 0:
         raise ParameterError("max_suppressed must be a whole number of persons, 0 or more.")
-    if max_records is not None and (isinstance(max_records, bool) or not isinstance(max_records, int)):
-        raise ParameterError("max_records must be a whole number of records a person, 1 or more.")
-    if max_records is not None and max_records < 1:
-        raise ParameterError("max_records must be a whole number of records a person, 1 or more.")
+    if max_records is None:
+        return
+    if isinstance(max_records, bool) or not isinstance(max_records, int) or max_records < 1:
+        raise ParameterError("max_records must be a whole number of records per person, 1 or more.")
 
 
 def _holds(table: Table, models: Sequence[Model]) -> bool:
     counts = counts_of_whole(table, models)
     return all(bool(model.holds(counts).all()) for model in models)
-
-
-def _n_suppressed(table: Table) -> int:
-    return table.suppressed_persons
 
 
 def _spread_after(records: NDArray[np.int64], kept: NDArray[np.int64]) -> GroupCounts:
@@ -139,7 +130,7 @@ def _to_sample(table: Table, models: Sequence[Model], max_records: int) -> NDArr
     return heavy if fewest is None else heavy[:fewest]
 
 
-def _views(table: Table) -> tuple[View, ...]:
+def _views(table: Table) -> tuple[RowsView, ...]:
     """The rows of each of several tables, where they leave together."""
     return () if table.related is None else table.related.views
 
@@ -210,6 +201,8 @@ def _with_commonest_value(
         np.unique(np.stack([worst.codes.astype(np.int64), table.person_of_record.astype(np.int64)]), axis=1)[0],
         minlength=worst.n_codes,
     )
+    if worst.code_left_out is not None:
+        persons_of_value[worst.code_left_out] = 0
     value = int(persons_of_value.argmax())
     has_it = np.zeros(table.n_persons, np.bool_)
     has_it[table.person_of_record[worst.codes == value]] = True

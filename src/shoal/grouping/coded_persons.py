@@ -15,7 +15,7 @@ from shoal.table.table import Table
 
 @dataclass(frozen=True)
 class CodedPersons:
-    """One row a person: a code a quasi-identifier, the number of records, the number of the person."""
+    """One row per person: a code per quasi-identifier, the number of records, the number of the person."""
 
     row: NDArray[np.int32]
     attributes: Attributes

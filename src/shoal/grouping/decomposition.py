@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.grouping.balance_tree import MedianSweep
-from shoal.grouping.grouping import Grouping, Method
+from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.person_space import person_space
 from shoal.grouping.tree import Tree, what_is_counted
 from shoal.kernels import trees
@@ -20,7 +18,7 @@ from shoal.table.table import Table
 
 @dataclass(frozen=True, kw_only=True)
 class Decomposition(Method):
-    """The baseline that the paper's section 2 argues against: models see one record a person while groups are formed.
+    """The baseline that the paper's section 2 argues against: models see one record per person while groups are formed.
 
     Notes
     -----
@@ -29,15 +27,10 @@ class Decomposition(Method):
     """
 
     name: ClassVar[str] = "decomposition"
+    title: ClassVar[str] = "Decomposition"
+    sentence: ClassVar[str] = "Persons are grouped as if each had one record: a baseline for study."
 
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table by their means alone."""
-        space = person_space(table, one_record_a_person=True, with_variance=False, **what_is_counted(models))
+        space = person_space(table, one_record_per_person=True, with_variance=False, **what_is_counted(models))
         return Tree(space, models, MedianSweep(space, trees.WIDEST)).grow(progress)

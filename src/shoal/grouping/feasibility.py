@@ -10,13 +10,13 @@ import polars as pl
 
 from shoal.attacking.mining.rules import persons_satisfying
 from shoal.errors import CannotSatisfyError, SchemaError
-from shoal.grouping.person_space import whole_counts
+from shoal.grouping.person_space import values_told, whole_counts
 from shoal.judging.observation import Observation
 from shoal.kernels.counting import spread_of_person_parts
-from shoal.models.contract import Model, worst_of
+from shoal.models.contract import Model, listed, worst_of
 from shoal.models.counts import BACKGROUND, JOINT, RELATED, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.models.related import FEWEST_PERSONS, RelatedCounts
-from shoal.table.adversary import Adversary, Rules
+from shoal.table.adversary import Adversary, KnownRules
 from shoal.table.columns import CategoryColumn
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -45,15 +45,18 @@ def counts_of_whole(table: Table, models: Sequence[Model]) -> GroupCounts:
 
 
 def _summaries(table: Table, column: CategoryColumn) -> ValueCounts:
-    _, value, _ = table.values_of_persons(column)
+    lists = values_told(table, column)
     records, persons = whole_counts(table, column)
     summaries = {
         "most_persons_of_value": persons.max(keepdims=True),
         "most_records_of_value": records.max(keepdims=True),
         "distinct_values": np.array([np.count_nonzero(records)]),
-        "person_values": np.array([len(value)]),
+        "person_values": np.array([len(lists[1])]),
     }
-    return ValueCounts(records_in_table=records, persons_in_table=persons, summaries=summaries)
+    counted = ValueCounts(records_in_table=records, persons_in_table=persons, summaries=summaries)
+    if column.code_left_out is None:
+        return counted
+    return counted.with_told(np.array([np.count_nonzero(np.diff(lists[0]))]), records.sum(keepdims=True))
 
 
 def refuse_unfit(table: Table, models: Sequence[Model]) -> None:
@@ -62,11 +65,26 @@ def refuse_unfit(table: Table, models: Sequence[Model]) -> None:
     A constant attribute is deleted by one value, and nobody knows which value a missing one is. Attributes that a cap
     of 0 leaves unprotected may be either.
     """
+    refuse_missing_that_tells_nothing(table, models)
     seen = {
         name: (int(np.count_nonzero(column.codes == len(column.categories))), column.n_codes)
         for name, column in table.sensitive.items()
     }
     refuse_unfit_values(seen, models, n_records=table.n_records)
+
+
+def refuse_missing_that_tells_nothing(table: Table, models: Sequence[Model]) -> None:
+    """Refuse models that cannot leave out records which miss a value, where these tell nothing."""
+    silent = [name for name, column in table.sensitive.items() if column.code_left_out is not None]
+    for model in models:
+        about = [name for name in silent if model.column is None or model.column == name]
+        is_of_values = bool(model.needs & (BACKGROUND | RELATED)) or (model.dial is not None and model.dial.of_values)
+        if about and is_of_values and not model.leaves_out_missing and not model.needs & JOINT:
+            named = listed([f"'{name}'" for name in about])
+            raise SchemaError(
+                f"{model.name} counts a missing value as one that a person may have, and a missing {named} is said to "
+                "tell nothing. Let it be a value (take it out of missing_tells_nothing), or ask for another model."
+            )
 
 
 def refuse_unfit_values(seen: Mapping[str, tuple[int, int]], models: Sequence[Model], *, n_records: int) -> None:
@@ -237,7 +255,7 @@ def _excluded(table: Table, adversary: Adversary, model: Model, column: str) -> 
     )
 
 
-def _rules_about(rules: Rules, records: pl.DataFrame, schema: Schema, column: str) -> str:
+def _rules_about(rules: KnownRules, records: pl.DataFrame, schema: Schema, column: str) -> str:
     """Which rules exclude values for some persons, by their place in the list, counted from 1, and their columns."""
     records = records.unique(subset=[*schema.quasi_names, *([schema.person] if schema.person else [])])
     causes: list[int] = []

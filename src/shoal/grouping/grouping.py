@@ -16,6 +16,9 @@ from shoal.parts import Part
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
 
+Rng = np.random.Generator | None
+"""Where random numbers come from; None: from the system's secure randomness."""
+
 
 @dataclass(frozen=True)
 class Grouping:
@@ -42,6 +45,7 @@ class Prepared(Protocol):
 class Method(Part, ABC):
     """How groups are formed: table and models in, grouping out; each group meets each model."""
 
+    sentence: ClassVar[str] = "Groups are formed in a way of its own."
     keeps_models: ClassVar[bool] = False
     """Whether each of its groups meets each model; the verdict is recounted in any case."""
     cuts_by_width: ClassVar[bool] = False
@@ -61,14 +65,7 @@ class Method(Part, ABC):
         return self
 
     @abstractmethod
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; where a method draws, the numbers come from `rng`, which the seed governs."""
 
 
@@ -78,14 +75,7 @@ class OwnMethod(Method):
     def __init__(self, own: Any) -> None:
         self._own = own
 
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """What it gives."""
         grouping: Grouping = self._own.group(table, models, progress)
         return grouping

@@ -15,8 +15,7 @@ from shoal.grouping.tree import counts_of_parts
 from shoal.kernels import improving
 from shoal.kernels.improving import Units, Ways
 from shoal.kernels.trees import SEVERAL, Limits
-from shoal.models.contract import Model
-from shoal.models.limits import SpreadLimits, limits_of
+from shoal.models.contract import Model, SpreadLimits, limits_of
 from shoal.progress import Progress, silent
 from shoal.threads import fair_parts, side_by_side
 
@@ -26,7 +25,7 @@ USUAL_DISTANCE = 0.8
 BLUR_GRID = 2.0**20
 """How far records are from their person's mean is rounded to such steps, so that no order of records matters."""
 
-UNITS_A_THREAD = 2_000
+UNITS_PER_THREAD = 2_000
 """With fewer units than this a thread of their own would not pay."""
 
 
@@ -35,7 +34,7 @@ class Effort:
     """How long to look for better groups, and how."""
 
     most_rounds: int
-    persons_a_round: int
+    persons_per_round: int
     """Fewer rounds than `most_rounds` where persons times rounds would exceed this."""
     patience: int
     """After so many rounds in a row that gain nothing it ends."""
@@ -48,7 +47,7 @@ class Effort:
     recuts: bool = True
     """Whether pools are cut anew."""
     shares_of_room: tuple[float, ...] = (0.4, 0.3, 0.5, 0.4, 0.7)
-    """The share of the groups that there would be room for at best that cuts reckon with, round by round."""
+    """Round by round: cuts reckon with this share of the groups for which there would be room at best."""
     turning: float = 0.3
     """How far cuts of later rounds turn away from the directions of the quasi-identifiers."""
     passes: int = 1
@@ -60,7 +59,7 @@ class Effort:
 
     def rounds_for(self, n_persons: int) -> int:
         """How many rounds, at least one."""
-        return max(1, min(self.most_rounds, self.persons_a_round // n_persons))
+        return max(1, min(self.most_rounds, self.persons_per_round // n_persons))
 
     def ways(self, number: int, n_persons: int) -> Ways:
         """What is done in a round."""
@@ -69,12 +68,14 @@ class Effort:
 
 
 EFFORTS = {
-    "normal": Effort(most_rounds=40, persons_a_round=240_000, patience=6, wide_up_to=50_000),
-    "high": Effort(most_rounds=120, persons_a_round=6_000_000, patience=40, wide_up_to=10**7, swaps_up_to=10**7),
+    "normal": Effort(most_rounds=40, persons_per_round=240_000, patience=6, wide_up_to=50_000),
+    "high": Effort(most_rounds=120, persons_per_round=6_000_000, patience=40, wide_up_to=10**7, swaps_up_to=10**7),
 }
 
 
-class _Pools(NamedTuple):
+class Pools(NamedTuple):
+    """Near groups that are made better together: the groups in an order, and where each pool starts."""
+
     order: NDArray[np.int64]
     start: NDArray[np.int64]
 
@@ -99,20 +100,20 @@ def improve(
     of the old groups where it loses less. Limits on records and persons are kept at every step; other models are asked
     about the groups of every pool, and where one breaks, the pool stays as it was.
 
-    The same persons give the same groups, in whatever order they stand. O(q n) time a round.
+    The same persons give the same groups, in whatever order they stand. O(q n) time per round.
     """
-    limits = _limits(space, models)
+    limits = limits_for(space, models)
     if limits is None or grouping.n_groups < 1:
         return grouping
     units, unit_of_person = units_of(space, grouping.group_of_person)
     group_of_unit = np.empty(len(units.count), np.int64)
     group_of_unit[unit_of_person] = grouping.group_of_person
-    asked = [model for model in models if not _is_limited(model)]
+    asked = [model for model in models if model.limits is None]  # of others, limits say all that they ask
     if asked:
-        limits = limits._replace(least_persons=max(limits.least_persons, _fewest(units, group_of_unit)))
+        limits = limits._replace(least_persons=max(limits.least_persons, fewest_persons(units.persons, group_of_unit)))
     chance = np.random.default_rng(0)
     rounds = effort.rounds_for(space.n_persons)
-    group_of_unit, n_groups = _numbered(group_of_unit)
+    group_of_unit, n_groups = numbered(group_of_unit)
     in_vain = 0
     for number in range(rounds):
         progress("improving", number / rounds)
@@ -122,8 +123,8 @@ def improve(
         ways = effort.ways(number, space.n_persons)
         better, gain = _better(units, limits, group_of_unit, n_groups, pools, turn, ways)
         if asked and gain.any():
-            better, gain = _kept(space, asked, unit_of_person, group_of_unit, better, pools, gain)
-        group_of_unit, n_groups = _numbered(better)
+            better, gain = where_models_hold(space, asked, unit_of_person, group_of_unit, better, pools, gain)
+        group_of_unit, n_groups = numbered(better)
         in_vain = 0 if gain.any() else in_vain + 1
         if in_vain == effort.patience:
             break
@@ -140,9 +141,9 @@ def units_of(space: PersonSpace, group_of_person: NDArray[np.int32]) -> tuple[Un
     count = persons.row[:, 0]
     last_numeric = 1 + persons.n_numeric
     blur = USUAL_DISTANCE * np.sqrt(persons.within / count[:, None])
-    category = _commonest(space)
+    category = commonest_categories(space)
     rows = np.column_stack([persons.row[:, :last_numeric], np.rint(blur * BLUR_GRID), category, group_of_person])
-    order = np.argsort(_mixed(rows), kind="stable")
+    order = np.argsort(mixed(rows), kind="stable")
     rows = rows[order]
     is_first = np.ones(len(rows), np.bool_)
     is_first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -152,17 +153,21 @@ def units_of(space: PersonSpace, group_of_person: NDArray[np.int32]) -> tuple[Un
     del rows, order
     return (
         Units(
-            value=np.ascontiguousarray(own[:, 1:last_numeric] / own[:, :1] / float(space.grid)),
-            blur=np.ascontiguousarray(own[:, last_numeric : last_numeric + persons.n_numeric] / BLUR_GRID),
-            category=np.ascontiguousarray(own[:, last_numeric + persons.n_numeric : -1].astype(np.int32)),
-            persons=np.bincount(unit_of_person),
-            count=own[:, 0].astype(np.int64),
+            numbers=np.column_stack(
+                [
+                    own[:, 1:last_numeric] / own[:, :1] / float(space.grid),
+                    own[:, last_numeric : last_numeric + persons.n_numeric] / BLUR_GRID,
+                ]
+            ),
+            counts=np.column_stack(
+                [np.bincount(unit_of_person), own[:, 0], own[:, last_numeric + persons.n_numeric : -1]]
+            ).astype(np.int64),
         ),
         unit_of_person,
     )
 
 
-def _commonest(space: PersonSpace) -> NDArray[np.float64]:
+def commonest_categories(space: PersonSpace) -> NDArray[np.float64]:
     """The category of each nominal quasi-identifier that most records of a person have; of equals the first."""
     persons = space.persons
     category = persons.row[:, 1 + persons.n_numeric : 1 + persons.n_numeric + len(persons.start)].copy()
@@ -176,8 +181,8 @@ def _commonest(space: PersonSpace) -> NDArray[np.float64]:
     return category
 
 
-def _mixed(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """One number a row, different for different rows but for a chance of one in 2^64."""
+def mixed(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """One number per row, different for different rows but for a chance of one in 2^64."""
     mixed = np.zeros(len(rows), np.uint64)
     for column in rows.T:
         mixed ^= np.ascontiguousarray(column + 0.0).view(np.uint64)
@@ -186,25 +191,20 @@ def _mixed(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def _is_limited(model: Model) -> bool:
-    """Whether limits say all that a model asks."""
-    return model.limits is not None
-
-
-def _limits(space: PersonSpace, models: Sequence[Model]) -> Limits | None:
+def limits_for(space: PersonSpace, models: Sequence[Model]) -> Limits | None:
     """The limits of all models that can be said so; None where they are too fine to be decided."""
-    limits = limits_of([model for model in models if _is_limited(model)]) or SpreadLimits()
+    limits = limits_of([model for model in models if model.limits is not None]) or SpreadLimits()
     if not limits.fits(space.n_records):
         return None
     return Limits(*limits.in_whole_numbers)
 
 
-def _fewest(units: Units, group_of_unit: NDArray[np.int64]) -> int:
+def fewest_persons(persons: NDArray[np.int64], group_of_unit: NDArray[np.int64]) -> int:
     """The persons of the smallest group: models that only judge groups when they are made seldom allow fewer."""
-    return int(np.bincount(group_of_unit, weights=units.persons).min())
+    return int(np.bincount(group_of_unit, weights=persons).min())
 
 
-def _numbered(group_of_unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+def numbered(group_of_unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """Groups numbered in the order of their first units."""
     _, first, number = np.unique(group_of_unit, return_index=True, return_inverse=True)
     place = np.empty(len(first), np.int64)
@@ -220,7 +220,7 @@ def _pools(
     *,
     is_wide: bool,
     chance: np.random.Generator,
-) -> _Pools:
+) -> Pools:
     """Near groups in pools: wide ones of any number of groups, or small ones of a few."""
     records = (units.persons * units.count).astype(np.float64)
     total = np.bincount(group_of_unit, weights=records, minlength=n_groups)
@@ -232,7 +232,7 @@ def _pools(
     most_groups = n_groups if is_wide else effort.groups_of_pool
     chances = chance.random(1024)
     order, start = improving.pool_groups(centre, np.bincount(group_of_unit), most_units, most_groups, chances)
-    return _Pools(order, start)
+    return Pools(order, start)
 
 
 def _turn(n_numeric: int, how_far: float, chance: np.random.Generator) -> NDArray[np.float64]:
@@ -247,41 +247,47 @@ def _better(
     limits: Limits,
     group_of_unit: NDArray[np.int64],
     n_groups: int,
-    pools: _Pools,
+    pools: Pools,
     turn: NDArray[np.float64],
     ways: Ways,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """One round: the groups of all pools, better where that was found; and what each pool gains."""
-    member = np.argsort(group_of_unit, kind="stable")
-    member_start = np.concatenate([[0], np.cumsum(np.bincount(group_of_unit, minlength=n_groups))])
-    group_in_pool = np.zeros(len(member), np.int32)
+    pool_of_unit = _pool_of_unit(group_of_unit, pools)
+    by_pool = np.argsort(pool_of_unit, kind="stable")
+    units_of_pool = np.bincount(pool_of_unit)
+    unit_start = np.concatenate([[0], np.cumsum(units_of_pool)])
+    place_of_group = np.empty(n_groups, np.int64)
+    place_of_group[pools.order] = np.arange(n_groups) - np.repeat(pools.start[:-1], np.diff(pools.start))
+    group_in_pool = np.empty(len(by_pool), np.int64)
 
     def improved(some: slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        start = pools.start[some.start : some.stop + 1]
-        return improving.improve_pools(
-            units, limits, member, member_start, pools.order, start, turn, ways, group_in_pool
-        )
+        start = unit_start[some.start : some.stop + 1]
+        here = by_pool[start[0] : start[-1]]
+        group_in_pool[here], groups_of_pool, gain = improving.improve_pools(
+            units.at(here), limits, start - start[0], place_of_group[group_of_unit[here]],
+            np.diff(pools.start)[some], turn, ways,
+        )  # fmt: skip
+        return groups_of_pool, gain
 
-    units_of_pool = np.add.reduceat(np.diff(member_start)[pools.order], pools.start[:-1])
-    parts = side_by_side(improved, fair_parts(units_of_pool, UNITS_A_THREAD))
+    parts = side_by_side(improved, fair_parts(units_of_pool, UNITS_PER_THREAD))
     groups_of_parts, gain_of_parts = zip(*parts, strict=True)
     first_of_pool = np.cumsum(np.concatenate([[0], *groups_of_parts]), dtype=np.int64)
-    return first_of_pool[_pool_of_unit(group_of_unit, pools)] + group_in_pool, np.concatenate(gain_of_parts)
+    return first_of_pool[pool_of_unit] + group_in_pool, np.concatenate(gain_of_parts)
 
 
-def _pool_of_unit(group_of_unit: NDArray[np.int64], pools: _Pools) -> NDArray[np.int64]:
+def _pool_of_unit(group_of_unit: NDArray[np.int64], pools: Pools) -> NDArray[np.int64]:
     pool_of_group = np.empty(len(pools.order), np.int64)
     pool_of_group[pools.order] = np.repeat(np.arange(len(pools.start) - 1), np.diff(pools.start))
     return pool_of_group[group_of_unit]
 
 
-def _kept(
+def where_models_hold(
     space: PersonSpace,
     asked: Sequence[Model],
     unit_of_person: NDArray[np.int64],
     group_of_unit: NDArray[np.int64],
     better: NDArray[np.int64],
-    pools: _Pools,
+    pools: Pools,
     gain: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The better groups of the pools in which every model holds; the others as they were."""

@@ -74,7 +74,7 @@ def kinds_of_persons(table: Table, levels: Sequence[Levels]) -> KindsOfPersons:
 
     Kinds are numbered in the order of their values, whatever the order of the records. O(q n) time.
     """
-    codes = [_nodes_of_persons(table, own, 0) for own in levels]
+    codes = [own.nodes_of_persons(table, 0) for own in levels]
     found = np.zeros(table.n_persons, np.int32)  # kinds in the order in which they appear
     for code in codes:
         found, _ = counting.number_distinct(found.astype(np.int64) * (int(code.max()) + 1) + code)
@@ -91,7 +91,7 @@ def kinds_of_persons(table: Table, levels: Sequence[Levels]) -> KindsOfPersons:
         if int(code.max()) < own.n_values:
             places.append(own.node[code[first_of_kind]])
         else:
-            nodes = [_nodes_of_persons(table, own, level)[first_of_kind] for level in range(own.n_levels)]
+            nodes = [own.nodes_of_persons(table, level)[first_of_kind] for level in range(own.n_levels)]
             places.append(np.stack(nodes, axis=1).astype(np.int32))
     records = table.records_of_person
     most = np.zeros(n_kinds, np.int64)
@@ -103,13 +103,3 @@ def kinds_of_persons(table: Table, levels: Sequence[Levels]) -> KindsOfPersons:
     start = np.concatenate([[0], np.cumsum([own.n_levels for own in levels])])
     node = np.ascontiguousarray(np.concatenate(places, axis=1))
     return KindsOfPersons(kind_of_person, Kinds(node, start.astype(np.int64), persons, all_records, squared, most))
-
-
-def _nodes_of_persons(table: Table, levels: Levels, level: int) -> NDArray[np.int64]:
-    """The node of each person at a level; of those whose records have several, one of their own."""
-    node_of_record = levels.node[:, level][levels.code_of_record]
-    if table.n_persons == table.n_records and table.schema.person is None:
-        return node_of_record.astype(np.int64)
-    node = counting.code_of_person(node_of_record, table.person_of_record, table.n_persons)
-    n_nodes = int(levels.node[:, level].max()) + 1
-    return np.where(node < 0, n_nodes + np.arange(table.n_persons), node)

@@ -11,7 +11,7 @@ from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import Table
 
 MOST_CURVED = 20
-"""More columns of numbers than these, those with most different values, tell no neighbours apart on one curve."""
+"""A curve follows at most so many columns of numbers, those with most different values: more tell nothing apart."""
 MOST_BITS = 16
 LARGEST_KEY = 2**62
 
@@ -25,8 +25,8 @@ def in_a_row(table: Table, rng: np.random.Generator, *, window: int) -> NDArray[
     Parameters
     ----------
     window
-        About so many persons somebody is moved by at the most, at random, so that nobody can tell from quasi-
-        identifiers who stood where.
+        Everybody is moved at random, by about so many places at the most, so that quasi-identifiers do not tell who
+        stood where.
 
     Notes
     -----

@@ -12,14 +12,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping.grouping import Grouping, Method
+from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.kinds import KindsOfPersons, kinds_of_persons
 from shoal.grouping.model_check import Judge
 from shoal.kernels import recoding
 from shoal.kernels.trees import Limits
-from shoal.models.contract import Model
+from shoal.models.contract import Model, SpreadLimits, limits_of
 from shoal.models.counts import SPREAD
-from shoal.models.limits import SpreadLimits, limits_of
 from shoal.progress import Progress, silent
 from shoal.table.levels import Levels, levels_of
 from shoal.table.table import Table
@@ -35,6 +34,9 @@ LEAST_JUDGED = 1_000
 
 TRIES = 64
 """How many groups somebody who is left over may be offered to."""
+
+ASKED_FIRST = 8
+"""So many of them are asked about before the others."""
 
 DIGITS = 12
 """Losses that agree to so many digits are equal."""
@@ -57,32 +59,32 @@ class LocalRecoding(Method):
     """
 
     name: ClassVar[str] = "local-recoding"
+    title: ClassVar[str] = "Local recoding, along hierarchies"
+    sentence: ClassVar[str] = "Everybody is shown at the lowest levels of the hierarchies at which enough are alike."
+    is_in_app: ClassVar[bool] = True
     keeps_models: ClassVar[bool] = True
 
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
-        progress("grouping", 0.0)
-        levels = [levels_of(column) for column in table.quasi.values()]
-        kinds = kinds_of_persons(table, levels)
-        limits = limits_of(models)
-        decides = limits is not None and limits.fits(table.n_records)
-        others = [model for model in models if not decides or not model.needs <= SPREAD]
-        recoder = _Recoder(kinds, limits if limits is not None and decides else SpreadLimits(), Judge(table, others))
-        most = min(MOST_VECTORS, max(LEAST_JUDGED, MOST_JUDGED // table.n_persons)) if others else MOST_VECTORS
-        for vector in vectors_of(thinned(_losses(kinds, levels), most), most):
-            if not len(recoder.left):
-                break
-            recoder.try_levels(vector)
-            progress("grouping", 1 - recoder.left_share)
-        recoder.join_left(kinds.shares(levels), Judge(table, models))
-        return Grouping(recoder.group_of_kind[kinds.kind_of_person], recoder.n_groups)
+        return recoded(table, [levels_of(column) for column in table.quasi.values()], models, progress)
+
+
+def recoded(table: Table, levels: Sequence[Levels], models: Sequence[Model], progress: Progress) -> Grouping:
+    """Group the persons of a table at given levels of its quasi-identifiers."""
+    progress("grouping", 0.0)
+    kinds = kinds_of_persons(table, levels)
+    limits = limits_of(models)
+    decides = limits is not None and limits.fits(table.n_records)
+    others = [model for model in models if not decides or not model.needs <= SPREAD]
+    recoder = _Recoder(kinds, limits if limits is not None and decides else SpreadLimits(), Judge(table, others))
+    most = min(MOST_VECTORS, max(LEAST_JUDGED, MOST_JUDGED // table.n_persons)) if others else MOST_VECTORS
+    for vector in vectors_of(thinned(_losses(kinds, levels), most), most):
+        if not len(recoder.left):
+            break
+        recoder.try_levels(vector)
+        progress("grouping", 1 - recoder.left_share)
+    recoder.join_left(kinds.shares(levels), Judge(table, models))
+    return Grouping(recoder.group_of_kind[kinds.kind_of_person], recoder.n_groups)
 
 
 class _Recoder:
@@ -162,23 +164,26 @@ class _Recoder:
     ) -> int | None:
         """The group of the least rise that meets every model with a kind more, or None where the nearest do not."""
         best = int(rise.argmin())
-        if self._holds([kind, *members[best]], judge):
+        if self._holds([[kind, *members[best]]], judge)[0]:
             return best
-        for group in np.argsort(rise, kind="stable")[1:TRIES].tolist():
-            if self._holds([kind, *members[group]], judge):
-                return int(group)
+        nearest = np.argsort(rise, kind="stable")
+        for some in (nearest[1:ASKED_FIRST], nearest[ASKED_FIRST:TRIES]):  # asked together: a question costs more
+            holds = self._holds([[kind, *members[group]] for group in some.tolist()], judge)
+            if holds.any():
+                return int(some[holds.argmax()])
         return None
 
-    def _holds(self, kinds: Sequence[int], judge: Judge) -> bool:
-        persons, starts = self.kinds.persons_of(np.array(kinds, np.int32))
-        return bool(judge.holds(persons, starts[[0, -1]])[0])
+    def _holds(self, sets: Sequence[Sequence[int]], judge: Judge) -> NDArray[np.bool_]:
+        """Whether sets of kinds meet every model."""
+        persons, starts = self.kinds.persons_of(np.array([kind for kinds in sets for kind in kinds], np.int32))
+        return judge.holds(persons, starts[np.append(0, np.cumsum([len(kinds) for kinds in sets], dtype=np.int64))])
 
     def _merge_until_it_holds(
         self, left: list[int], nearest: list[int], members: list[list[int]], judge: Judge
     ) -> None:
         """Merge those who are left with as many groups as it takes, the nearest first: 1, 2, 4, ..., all."""
         n_merged, merged = 1, [*left, *members[nearest[0]]]
-        while n_merged < len(nearest) and not self._holds(merged, judge):
+        while n_merged < len(nearest) and not self._holds([merged], judge)[0]:
             n_merged = min(2 * n_merged, len(nearest))
             merged = [*left, *(kind for group in nearest[:n_merged] for kind in members[group])]
         self.group_of_kind[merged] = nearest[0]

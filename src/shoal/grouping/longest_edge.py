@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.grouping.grouping import Grouping, Method
+from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.model_check import Judge
-from shoal.grouping.person_points import check_nominal, points_of_persons
-from shoal.grouping.tree_cutting import (
-    check_whole,
-    cut_tree,
-    fewest_persons,
-    grouping_of,
-    models_to_ask,
-    refuse_too_few,
-)
+from shoal.grouping.options import NOMINAL, M, Nominal
+from shoal.grouping.person_points import points_of_persons
+from shoal.grouping.tree_cutting import cut_tree, fewest_persons, grouping_of, models_to_ask, refuse_too_few
 from shoal.kernels import spanning
 from shoal.models.contract import Model
 from shoal.progress import Progress, silent
@@ -35,7 +29,7 @@ class LongestEdge(Method):
         The fewest persons in a group. None is the larger of k and person-k asked for, else 3.
     nominal
         How nominal quasi-identifiers count in distances: "zero-one", two different categories are 1 apart; or "coded",
-        one column of 0 and 1 a category.
+        one column of 0 and 1 per category.
 
     Notes
     -----
@@ -45,23 +39,14 @@ class LongestEdge(Method):
     persons decides. Exact, in about O(n log n) time in a few columns, more in many; O(n) memory.
     """
 
-    m: int | None = None
-    nominal: str = "zero-one"
+    m: int | None = field(default=None, metadata=M)
+    nominal: Nominal = field(default="zero-one", metadata=NOMINAL)
     name: ClassVar[str] = "longest-edge"
+    title: ClassVar[str] = "Longest edge"
+    sentence: ClassVar[str] = "Persons are joined to their minimum spanning tree, whose longest edges are cut."
     keeps_models: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_whole(self.m, "m", "the fewest persons in a group", least=1)
-        check_nominal(self.nominal)
-
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         progress("grouping", 0.0)
         m = fewest_persons(self.m, models)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError, ShoalWarning
-from shoal.grouping.grouping import Grouping, Method
-from shoal.grouping.mixing import check_alpha, classes_to_mix
+from shoal.grouping.grouping import Grouping, Method, Rng
+from shoal.grouping.mixing import classes_to_mix
+from shoal.grouping.options import ALPHA, M
 from shoal.judging.observation import Observation
 from shoal.models.contract import Model
+from shoal.parts import option
 from shoal.progress import Progress, silent
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import Table
@@ -36,7 +38,7 @@ class Mdav(Method):
     Parameters
     ----------
     m
-        Persons a group. None: the larger of k and person-k asked for, else 3.
+        Persons per group. None: the larger of k and person-k asked for, else 3.
     variable
         Whether a group may take up to m - 1 more persons who are near to it (V-MDAV, Solanas and Martinez-Balleste,
         2006).
@@ -58,31 +60,20 @@ class Mdav(Method):
     result does not depend on the order of records. Near-linear time in a few columns, O(n^2) in many.
     """
 
-    m: int | None = None
-    variable: bool = False
-    gamma: float = 0.2
-    alpha: float = 1.0
+    m: int | None = field(default=None, metadata=M)
+    variable: bool = field(default=False, metadata=option("Groups of variable size, which take near persons in."))
+    gamma: float = field(
+        default=0.2,
+        metadata=option("With groups of variable size: how near a person must be to join.", low=0, metavar="G"),
+    )
+    alpha: float = field(default=1.0, metadata=ALPHA)
     name: ClassVar[str] = "mdav"
+    title: ClassVar[str] = "MDAV microaggregation"
+    sentence: ClassVar[str] = "The person farthest from the mean is grouped with the nearest ones, again and again."
+    is_in_app: ClassVar[bool] = True
     keeps_models: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        m: object = self.m
-        if m is not None and (isinstance(m, bool) or not isinstance(m, int) or m < 1):
-            raise ParameterError("m must be a whole number of at least 1: the persons a group.")
-        if not isinstance(self.variable, bool):
-            raise ParameterError("variable must be True or False.")
-        if not 0 <= self.gamma < float("inf"):
-            raise ParameterError(f"gamma must be a number of at least 0, got {self.gamma}.")
-        check_alpha(self.alpha)
-
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         from shoal.kernels import microaggregation
 
@@ -102,7 +93,7 @@ class Mdav(Method):
         return grouping
 
     def _mixing(self, table: Table, order: NDArray[np.int64]) -> Mixing:
-        """Who has which classes, in the order in which persons are grouped."""
+        """The classes of persons, in the order in which persons are grouped."""
         from shoal.kernels.microaggregation import Mixing
 
         a_unit = 1.0 / (_grid(table) * len(table.quasi))
@@ -113,12 +104,12 @@ class Mdav(Method):
         return Mixing(float(self.alpha), a_unit, kind, classes.counts_of_kind, classes.whole)
 
     def _size(self, table: Table, models: Sequence[Model]) -> int:
-        """The persons a group; warns where there are too few for two groups."""
+        """The persons per group; warns where there are too few for two groups."""
         asked = [int(model.asked) for model in models if model.name in ("k-anonymity", "person-k-anonymity")]
         m = self.m if self.m is not None else max(asked, default=FEWEST)
         if self.m is not None and m > table.n_persons:
             raise ParameterError(
-                f"m = {m:,} persons a group were asked for, but there are {table.n_persons:,} persons."
+                f"m = {m:,} persons per group were asked for, but there are {table.n_persons:,} persons."
             )
         if table.n_persons < 2 * m:
             warnings.warn(
@@ -196,7 +187,7 @@ def merge_broken(grouping: Grouping, points: NDArray[np.float64], table: Table, 
 
     Goes in rounds: every broken group, the smallest first, joins the nearest group (by the means of points) that has
     not changed in the round; groups with no such neighbour wait for the next. The whole table must meet every model.
-    O(n) a round.
+    O(n) per round.
     """
     group_of_person, n_groups = grouping.group_of_person, grouping.n_groups
     while n_groups > 1:

@@ -2,7 +2,7 @@
 
 The best cut of a node is the best of all cuts whose sides keep to the limits. Under stricter limits fewer cuts do, so
 that where the best of before still does, it is the best now, and where none did, none does now. Nodes are known again
-by their persons: by the sum of a random number a person.
+by their persons: by the sum of a random number per person.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from shoal.grouping.balance_tree import BalanceTree, BestSweep
 from shoal.grouping.grouping import Grouping
-from shoal.grouping.improve import EFFORTS, improve
 from shoal.grouping.person_space import PersonSpace, person_space
 from shoal.grouping.tree import Tree, what_is_counted
 from shoal.kernels import trees
 from shoal.kernels.trees import Cuts, Limits, Orders, Segments
 from shoal.models.contract import Model
 from shoal.progress import Progress, silent
+from shoal.table.lines import on_lines
 from shoal.table.table import Table
 
 SIDE_COUNTS = Cuts._fields[4:]
@@ -34,19 +34,19 @@ class PreparedTree:
 
     def __init__(self, method: BalanceTree, table: Table) -> None:
         self.method = method
-        self.table = table
+        self.table = on_lines(table)
         self._spaces: dict[tuple[tuple[str, bool], ...], PersonSpace] = {}
         self._memory = Memory()
 
     def group(self, models: Sequence[Model], progress: Progress = silent) -> Grouping:
         """The same grouping as the method gives by itself."""
-        space = self._space(models)
+        return self.method.best_groups(self.table, self._space(models), models, self._grown, progress)
+
+    def _grown(self, space: PersonSpace, models: Sequence[Model], progress: Progress) -> Grouping:
         sweep = RememberedSweep(space, models, self._memory)
         grouping = Tree(space, models, sweep, keeps_orders=True).grow(progress)
         self._memory.settle()
-        if not self.method.looks_on:
-            return grouping
-        return improve(space, models, grouping, effort=EFFORTS[self.method.effort], progress=progress)
+        return grouping
 
     def _space(self, models: Sequence[Model]) -> PersonSpace:
         counted = what_is_counted(models)

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import SchemaError
 from shoal.grouping.spanning_tree import Classes, classes_of_persons
 from shoal.table.table import Table
-
-
-def check_alpha(alpha: object) -> None:
-    """Refuse a weight of the distance that does not lie in [0, 1]."""
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 <= alpha <= 1:
-        raise ParameterError(
-            "alpha must lie in [0, 1]: 1 looks at distances only, 0.5 weighs distances and the mix of sensitive values."
-        )
 
 
 def classes_to_mix(table: Table, method: str) -> Classes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.grouping.person_space import PersonSpace, values_told, who_is_told_of, whole_counts
 from shoal.kernels import counting, trees
 from shoal.models.background import BackgroundCounts
 from shoal.models.contract import Model
@@ -26,14 +28,13 @@ class Judge:
         needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
         self.wants_values = bool(needs & (VALUE_SUMMARIES | VALUE_TABLES))
         self.columns = table.sensitive if self.wants_values or needs & JOINT else {}
-        self.pairs = {name: table.values_of_persons(column) for name, column in self.columns.items()}
-        self.in_table = {
-            name: (
-                np.bincount(column.codes, minlength=column.n_codes).astype(np.int64),
-                np.bincount(self.pairs[name][1], minlength=column.n_codes).astype(np.int64),
-            )
+        self.pairs = {name: values_told(table, column) for name, column in self.columns.items()}
+        self.told = {
+            name: who_is_told_of(self.pairs[name])
             for name, column in self.columns.items()
+            if column.code_left_out is not None
         }
+        self.in_table = {name: whole_counts(table, column) for name, column in self.columns.items()}
         self.items = None
         if needs & JOINT:
             self.items = join_lists([(*self.pairs[name][:2], column.n_codes) for name, column in self.columns.items()])
@@ -56,25 +57,56 @@ class Judge:
         values = {}
         if self.wants_values:
             values = {name: self._value_counts(persons, start, name) for name in self.columns}
-        joint = None
-        if self.items is not None:
-            joint = joint_counts(start, persons, self.items, tuple(self.columns))
-        background = None
-        if self.background is not None:
-            background = BackgroundCounts(start_of_group=start, who=persons, background=self.background)
-        related = None
-        if self.related is not None:
-            related = RelatedCounts(start_of_group=start, who=persons, related=self.related)
-        return GroupCounts(
-            persons=spread[0], records=spread[1], squared_records=spread[2], most_records=spread[3],
-            log_records=spread[4], values=values, joint=joint, background=background, related=related,
-        )  # fmt: skip
+        return counts_of_sets(self, spread, values, persons, start)
 
     def _value_counts(self, persons: NDArray[np.int32], start: NDArray[np.int64], name: str) -> ValueCounts:
-        lists, own = trees.values_of_sides(persons, start, *self.pairs[name], self.columns[name].n_codes)
-        records, persons_in_table = self.in_table[name]
-        return ValueCounts(
-            records_in_table=records, persons_in_table=persons_in_table,
-            start_of_group=lists[0], value=lists[1], records=lists[2], persons=lists[3],
-            pair_start_of_group=own[0], pair_person=own[1], pair_value=own[2],
-        )  # fmt: skip
+        found = trees.values_of_sides(persons, start, *self.pairs[name], self.columns[name].n_codes)
+        counted = value_lists(self.in_table[name], *found)
+        return counted.with_told(*told_of_sets(self.told[name], persons, start)) if name in self.told else counted
+
+
+def counts_of_sets(
+    known: Judge | PersonSpace,
+    spread: Sequence[NDArray[Any]],
+    values: dict[str, ValueCounts],
+    persons: NDArray[Any],
+    start: NDArray[np.int64],
+) -> GroupCounts:
+    """The counts of sets of persons, with what is known of their values together, of rules and of related tables."""
+    items, background, related = known.items, known.background, known.related
+    return GroupCounts(
+        persons=spread[0], records=spread[1], squared_records=spread[2], most_records=spread[3],
+        log_records=spread[4], values=values,
+        joint=None if items is None else joint_counts(start, persons, items, tuple(known.pairs)),
+        background=None if background is None else
+        BackgroundCounts(start_of_group=start, who=persons, background=background),
+        related=None if related is None else RelatedCounts(start_of_group=start, who=persons, related=related),
+    )  # fmt: skip
+
+
+def told_of_sets(
+    has_value: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    persons: NDArray[Any],
+    start: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many persons of each set have a value, and how many of their records; from lists of who has one."""
+    begin, _, of_person = has_value
+    has = np.diff(begin)
+    records = np.zeros(len(has), np.int64)
+    records[has > 0] = of_person
+    sums = [np.append(0, np.cumsum(each[persons])) for each in (has, records)]
+    n_persons, n_records = (behind[start[1:]] - behind[start[:-1]] for behind in sums)
+    return n_persons, n_records
+
+
+def value_lists(
+    in_table: tuple[NDArray[np.int64], NDArray[np.int64]],
+    lists: tuple[NDArray[np.int64], ...],
+    pairs: tuple[NDArray[np.int64], ...],
+) -> ValueCounts:
+    """The values of sets of persons, from lists of them and how many records and persons of the table have each."""
+    return ValueCounts(
+        records_in_table=in_table[0], persons_in_table=in_table[1],
+        start_of_group=lists[0], value=lists[1], records=lists[2], persons=lists[3],
+        pair_start_of_group=pairs[0], pair_person=pairs[1], pair_value=pairs[2],
+    )  # fmt: skip

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import ParameterError
 from shoal.grouping.balance_tree import MedianSweep
 from shoal.grouping.coded_persons import CodedPersons, coded_persons
-from shoal.grouping.grouping import Grouping, Method
+from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.person_space import person_space
 from shoal.grouping.tree import Tree, what_is_counted
 from shoal.kernels import halving, trees
-from shoal.models.contract import Model
+from shoal.models.contract import Model, SpreadLimits, limits_of
 from shoal.models.counts import SPREAD
-from shoal.models.limits import SpreadLimits, limits_of
+from shoal.parts import option
 from shoal.progress import Progress, silent
+from shoal.table.lines import on_lines
 from shoal.table.table import Table
 from shoal.threads import n_threads, side_by_side
 
-PERSONS_A_THREAD = 20_000
+PERSONS_PER_THREAD = 20_000
 """With fewer persons than this a thread of their own would not pay."""
 
-NODES_A_THREAD = 4
+NODES_PER_THREAD = 4
 """Nodes for each thread, so that none waits long for another."""
 
 
@@ -44,18 +44,19 @@ class Mondrian(Method):
     -----
     A person's records stay together: persons are ordered by the mean of their records, the median is that of the
     records. Nominal quasi-identifiers are cut category against the rest, their width is the share of their categories
-    that is present. Every group meets every model. O(q n log n) time.
+    that is present; those with a hierarchy are laid on a line. Every group meets every model. O(q n log n) time.
     """
 
-    spread: str = "range"
+    spread: Literal["range", "z-score"] = field(
+        default="range", metadata=option("How wide a column is: by the range of its values, or by standard deviations.")
+    )
     name: ClassVar[str] = "mondrian"
+    title: ClassVar[str] = "Mondrian"
+    sentence: ClassVar[str] = "The table is cut at the median of its widest quasi-identifier, and the parts again."
+    is_in_app: ClassVar[bool] = True
     keeps_models: ClassVar[bool] = True
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
     cuts_by_width: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.spread not in ("range", "z-score"):
-            raise ParameterError("spread must be 'range' or 'z-score'.")
 
     @property
     def needs_squares(self) -> bool:
@@ -68,15 +69,9 @@ class Mondrian(Method):
             return ["mondrian with spread 'z-score' looks at all records."]
         return []
 
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
+        table = on_lines(table)
         as_numbers = self.spread == "z-score"
         limits = limits_of(models)
         only_spread = all(model.needs <= SPREAD for model in models)
@@ -112,14 +107,14 @@ def _halved(persons: CodedPersons, limits: SpreadLimits, progress: Progress) -> 
 def _first_nodes(fixed: tuple[Any, Any, Any, Any, Any], n_persons: int) -> list[tuple[int, int]]:
     """Nodes to grow side by side, in the order in which one thread would: the whole table where that would not pay."""
     nodes = [(0, n_persons)]
-    enough = NODES_A_THREAD * n_threads()
-    if n_threads() == 1 or n_persons < 2 * PERSONS_A_THREAD:
+    enough = NODES_PER_THREAD * n_threads()
+    if n_threads() == 1 or n_persons < 2 * PERSONS_PER_THREAD:
         return nodes
     scratch = halving.scratch_for(fixed[2], n_persons)
     while len(nodes) < enough:
         largest = max(range(len(nodes)), key=lambda at: nodes[at][1] - nodes[at][0])
         start, end = nodes[largest]
-        if end - start < PERSONS_A_THREAD:
+        if end - start < PERSONS_PER_THREAD:
             break
         cut = halving.cut_node(*fixed, scratch, start, end)
         if cut < 0:

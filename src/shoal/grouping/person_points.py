@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import SchemaError
 from shoal.kernels import points
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import QuasiColumn, Table
-
-KINDS_OF_NOMINAL = ("zero-one", "coded")
 
 MOST_COORDINATES = 2**26
 """Persons times columns of their points: beyond this a nominal quasi-identifier has too many categories."""
@@ -28,12 +26,6 @@ class PersonPoints:
     warnings: tuple[str, ...] = ()
 
 
-def check_nominal(nominal: object) -> None:
-    """Refuse what is no way to take nominal quasi-identifiers."""
-    if nominal not in KINDS_OF_NOMINAL:
-        raise ParameterError("nominal must be 'zero-one' or 'coded'.")
-
-
 def points_of_persons(table: Table, *, nominal: str = "zero-one") -> PersonPoints:
     """Lay out persons as points; a constant column is left out, and a missing number is refused: it has no distance.
 
@@ -41,7 +33,7 @@ def points_of_persons(table: Table, *, nominal: str = "zero-one") -> PersonPoint
     ----------
     nominal
         "zero-one": two different categories are 1 apart, and a nominal quasi-identifier is one column. "coded": it is
-        one column of 0 and 1 a category (of two categories one column), each as any other column.
+        one column of 0 and 1 per category (of two categories one column), each as any other column.
     """
     _refuse_missing(table)
     varying = [column for column in table.quasi.values() if not _is_constant(column)]
@@ -68,7 +60,7 @@ def _refuse_missing(table: Table) -> None:
     if missing:
         raise SchemaError(
             f"Numbers are missing ({', '.join(missing)} of {table.n_records:,} records), and a missing number has no "
-            "distance. Fill them in, leave these records out (missing = 'drop'), or choose the method balance-tree."
+            "distance. Fill them in, leave these records out (missing='drop'), or choose the method balance-tree."
         )
 
 

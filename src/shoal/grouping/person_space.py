@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import trees
+from shoal.kernels import counting, trees
 from shoal.kernels.trees import SEVERAL, Orders, Persons, Segments
 from shoal.models.background import Background
+from shoal.models.exact import IntArray
 from shoal.models.joint import Items, join_lists
 from shoal.models.related import Related
 from shoal.table.columns import CategoryColumn, NumberColumn
@@ -20,13 +22,13 @@ MOST_GRID_BITS = 29
 
 @dataclass(frozen=True)
 class PersonSpace:
-    """What a tree needs to know of persons, and one sorted order a quasi-identifier."""
+    """What a tree needs to know of persons, and one sorted order per quasi-identifier."""
 
     persons: Persons
     orders: Orders
     """One a quasi-identifier, in the schema's order, and the persons by their number of records, most first."""
     whole_table: Segments
-    """Where each order starts and ends."""
+    """Where each order starts and ends; of a table that is parted, where each part does."""
     numeric_of_order: tuple[int, ...]
     """The number of the numeric attribute of each order, or -1 for a nominal one."""
     span_of_order: tuple[float, ...]
@@ -35,9 +37,13 @@ class PersonSpace:
     """How many steps the whole-number grid has from the lowest to the highest value of an attribute."""
     n_categories: int
     pairs: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]
-    """For each sensitive attribute, the values of each person: starts, values, records."""
+    """For each sensitive attribute, the values of each person: starts, values, records. Missing is one, but where it
+    tells nothing."""
     whole: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
     """For each sensitive attribute, how many records and persons of the whole table have each value."""
+    told: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=dict)
+    """For each attribute of which a missing value tells nothing: who has a value, and in how many records, as `pairs`
+    of one value."""
     items: Items | None = None
     """The values of all sensitive attributes of each person, for models that look at them together."""
     background: Background | None = None
@@ -45,7 +51,7 @@ class PersonSpace:
     related: Related | None = None
     """The rows that each person has in several tables, where they leave together."""
     key: NDArray[np.uint64] | None = None
-    """A random number a person, by which nodes are known again from tree to tree."""
+    """A random number per person, by which nodes are known again from tree to tree."""
 
     def in_order(self, order: NDArray[np.uint32]) -> PersonSpace:
         """The same persons numbered in another order; the sorted orders are left to the caller."""
@@ -56,7 +62,10 @@ class PersonSpace:
             category[j, : len(categories)], count[j, : len(counts)] = categories, counts
         within = old.within[order] if len(old.within) else old.within
         persons = Persons(old.row[order], old.n_numeric, within, start, category, count)
-        pairs = {name: trees.gather_lists(*values, order) for name, values in self.pairs.items()}
+        pairs, told = (
+            {name: trees.gather_lists(*values, order) for name, values in lists.items()}
+            for lists in (self.pairs, self.told)
+        )
         items = self.items
         if items is not None:
             start, item, _ = trees.gather_lists(items.start, items.item, items.item, order)
@@ -64,7 +73,24 @@ class PersonSpace:
         background = None if self.background is None else self.background.in_order(order)
         related = None if self.related is None else self.related.in_order(order)
         key = None if self.key is None else self.key[order]
-        return replace(self, persons=persons, pairs=pairs, items=items, background=background, related=related, key=key)
+        return replace(
+            self, persons=persons, pairs=pairs, told=told, items=items, background=background, related=related, key=key
+        )
+
+    def parted(self, group_of_person: NDArray[np.int32], n_groups: int) -> PersonSpace:
+        """The same persons, group by group in every order: what a tree goes on from that was begun elsewhere."""
+        ends = self.whole_table.end[:, 0]
+        starts = np.append(0, ends[:-1])
+        orders = Orders(*(np.empty_like(part) for part in self.orders))
+        first = np.empty((len(ends), n_groups + 1), np.int64)
+        for j, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+            group = group_of_person[self.orders.person[start:end]]
+            order = counting.order_by_code(group, n_groups, np.arange(end - start, dtype=np.int32))
+            first[j] = start + counting.start_of_code(group, n_groups)
+            for new, old in zip(orders, self.orders, strict=True):
+                new[start:end] = old[start:end][order]
+        segments = Segments(np.ascontiguousarray(first[:, :-1]), np.ascontiguousarray(first[:, 1:]))
+        return replace(self, orders=orders, whole_table=segments)
 
     def without_orders(self) -> PersonSpace:
         """The persons alone, once a tree is grown: orders are what takes most memory."""
@@ -88,7 +114,7 @@ class PersonSpace:
 def person_space(
     table: Table,
     *,
-    one_record_a_person: bool = False,
+    one_record_per_person: bool = False,
     ties_by_records: bool = False,
     with_variance: bool = True,
     with_values: bool = True,
@@ -101,7 +127,7 @@ def person_space(
 
     Parameters
     ----------
-    one_record_a_person
+    one_record_per_person
         Count each person as one record (Tao's decomposition).
     ties_by_records
         Sort persons of equal keys by their number of records, for cuts inside ties.
@@ -123,7 +149,7 @@ def person_space(
     O(q n log n) time for q quasi-identifiers and n persons, plus O(records). Nothing depends on the order of the
     records: keys are quotients of exact sums, masses are whole numbers.
     """
-    records = np.ones(table.n_persons, np.int64) if one_record_a_person else table.records_of_person
+    records = np.ones(table.n_persons, np.int64) if one_record_per_person else table.records_of_person
     grid = grid_of(table.n_records)
     columns = [as_number(column) if codes_as_numbers else column for column in table.quasi.values()]
     numeric = [column for column in columns if isinstance(column, NumberColumn)]
@@ -135,31 +161,20 @@ def person_space(
         key, mass[:, j], around_mean = _place(numbers, table, grid, with_variance=with_variance)
         within[:, j] = around_mean
         keys.append(key)
-    if one_record_a_person:
+    if one_record_per_person:
         mass //= table.records_of_person[:, None]
         within[:] = 0
     pairs = [table.values_of_persons(column) for column in nominal]
-    if one_record_a_person:
+    if one_record_per_person:
         pairs = [_most_frequent(*pair) for pair in pairs]
     persons = _persons(records, mass, within, pairs)
     del mass
     listed = _Listed.room_for(table.n_persons * (len(numeric) + 1) + sum(len(value) for _, value, _ in pairs))
-    numeric_of_order, spans = [], []
-    nominal_left = iter(pairs)
-    for column in columns:
-        if isinstance(column, NumberColumn):
-            key = keys.pop(0)
-            listed.add(_numeric_order(key, records if ties_by_records else None))
-            numeric_of_order.append(len(numeric) - len(keys) - 1)
-            spans.append(deviation_of(column) if codes_as_numbers else extent_of_means(column, key))
-        else:
-            listed.add(_nominal_order(*next(nominal_left), records, column.n_codes))
-            numeric_of_order.append(-1)
-            spans.append(float(max(column.n_codes - 1, 1)))
-    listed.add(_numeric_order(-records.astype(np.float64), None))
+    ties = records if ties_by_records else None
+    numeric_of_order, spans = _listed_orders(listed, columns, keys, pairs, records, ties, codes_as_numbers)
     ends = np.array(listed.ends)[:, None]
     sensitive = table.sensitive if with_values else {}
-    value_pairs = {name: table.values_of_persons(column) for name, column in sensitive.items()}
+    value_pairs = {name: values_told(table, column) for name, column in sensitive.items()}
     return PersonSpace(
         persons=persons,
         orders=listed.orders(),
@@ -170,10 +185,41 @@ def person_space(
         n_categories=max((column.n_codes for column in nominal), default=1),
         pairs=value_pairs,
         whole={name: whole_counts(table, column) for name, column in sensitive.items()},
+        told={name: who_is_told_of(value_pairs[name]) for name, column in sensitive.items()
+              if column.code_left_out is not None},
         items=_items(table) if with_items else None,
         background=table.background() if with_background else None,
         related=table.related if with_related else None,
-    )
+    )  # fmt: skip
+
+
+def _listed_orders(
+    listed: _Listed,
+    columns: Sequence[QuasiColumn],
+    keys: list[NDArray[np.float64]],
+    pairs: Sequence[tuple[IntArray, IntArray, IntArray]],
+    records: IntArray,
+    ties: IntArray | None,
+    codes_as_numbers: bool,
+) -> tuple[list[int], list[float]]:
+    """List the persons by each column, then by their records; gives which numeric column each is, and its span.
+
+    Keys are let go of one after the other, so that they do not lie in memory with the orders.
+    """
+    numeric_of_order, spans, n_numeric = [], [], len(keys)
+    nominal_left = iter(pairs)
+    for column in columns:
+        if isinstance(column, NumberColumn):
+            key = keys.pop(0)
+            listed.add(_numeric_order(key, ties))
+            numeric_of_order.append(n_numeric - len(keys) - 1)
+            spans.append(deviation_of(column) if codes_as_numbers else extent_of_means(column, key))
+        else:
+            listed.add(_nominal_order(*next(nominal_left), records, column.n_codes))
+            numeric_of_order.append(-1)
+            spans.append(float(max(column.n_codes - 1, 1)))
+    listed.add(_numeric_order(-records.astype(np.float64), None))
+    return numeric_of_order, spans
 
 
 @dataclass
@@ -253,7 +299,7 @@ def _place(
 def _most_frequent(
     start: NDArray[np.int64], value: NDArray[np.int64], records: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """One value a person: the one that most of their records have (of equals, the lowest code)."""
+    """One value per person: the one that most of their records have (of equals, the lowest code)."""
     person = np.repeat(np.arange(len(start) - 1), np.diff(start))
     order = np.lexsort((value, -records, person))
     first = order[start[:-1]]
@@ -306,5 +352,28 @@ def whole_counts(table: Table, column: CategoryColumn) -> tuple[NDArray[np.int64
     """How many records and persons of the whole table have each value of a sensitive attribute."""
     if column.in_table is not None:
         return column.in_table
-    _, value, _ = table.values_of_persons(column)
-    return table.records_of_code(column), np.bincount(value, minlength=column.n_codes).astype(np.int64)
+    _, value, _ = values_told(table, column)
+    records = table.records_of_code(column)
+    if column.code_left_out is not None:
+        records[column.code_left_out] = 0
+    return records, np.bincount(value, minlength=column.n_codes).astype(np.int64)
+
+
+def values_told(table: Table, column: CategoryColumn) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The values of each person: starts, values, records; without missing where that tells nothing."""
+    start, value, records = table.values_of_persons(column)
+    if column.code_left_out is None:
+        return start, value, records
+    kept = value != column.code_left_out
+    return np.append(0, np.cumsum(kept))[start], value[kept], records[kept]
+
+
+def who_is_told_of(
+    lists: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Who has a value at all, and in how many records, from lists of values: as lists of one value."""
+    start, _, records = lists
+    behind = np.append(0, np.cumsum(records))
+    of_person = behind[start[1:]] - behind[start[:-1]]
+    has_one = of_person > 0
+    return np.append(0, np.cumsum(has_one)), np.zeros(int(has_one.sum()), np.int64), of_person[has_one]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError
-from shoal.grouping.grouping import Grouping, Method
-from shoal.grouping.mixing import check_alpha
+from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.model_check import Judge
-from shoal.grouping.person_points import check_nominal, points_of_persons
+from shoal.grouping.options import ALPHA, NOMINAL, B, M, Nominal
+from shoal.grouping.person_points import points_of_persons
 from shoal.grouping.spanning_tree import (
     MOST_TREES,
     Classes,
@@ -21,16 +20,10 @@ from shoal.grouping.spanning_tree import (
     part_oversized,
     warnings_of_single_classes,
 )
-from shoal.grouping.tree_cutting import (
-    check_whole,
-    cut_tree,
-    fewest_persons,
-    grouping_of,
-    models_to_ask,
-    refuse_too_few,
-)
+from shoal.grouping.tree_cutting import cut_tree, fewest_persons, grouping_of, models_to_ask, refuse_too_few
 from shoal.kernels import mixing, spanning
 from shoal.models.contract import Model
+from shoal.parts import option
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
 
@@ -71,36 +64,20 @@ class SpanningCells(Method):
     for n persons and a given cell, O(n) memory.
     """
 
-    alpha: float = 0.5
-    b: int | None = None
-    m: int | None = None
-    nominal: str = "zero-one"
-    cell: int = 2_500
-    moves: bool = True
+    alpha: float = field(default=0.5, metadata=ALPHA)
+    b: int | None = field(default=None, metadata=B)
+    m: int | None = field(default=None, metadata=M)
+    nominal: Nominal = field(default="zero-one", metadata=NOMINAL)
+    cell: int = field(
+        default=2_500, metadata=option("About how many persons a cell has.", low=10, high=MOST_PERSONS_IN_CELL)
+    )
+    moves: bool = field(default=True, metadata=option("Whether persons may move to a nearer group afterwards."))
     name: ClassVar[str] = "spanning-cells"
+    title: ClassVar[str] = "Spanning trees of cells"
+    sentence: ClassVar[str] = "The persons are cut into cells, and each cell is grouped by a spanning tree of its own."
     keeps_models: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_alpha(self.alpha)
-        check_whole(self.m, "m", "the fewest persons in a group", least=1)
-        check_whole(self.b, "b", "the persons in the neighbourhood of an edge, both of its ends included", least=2)
-        check_nominal(self.nominal)
-        if self.cell is None:
-            raise ParameterError("cell must be a whole number: about how many persons a cell has.")
-        check_whole(self.cell, "cell", "about how many persons a cell has", least=10)
-        if self.cell > MOST_PERSONS_IN_CELL:
-            raise ParameterError(f"cell must be at most {MOST_PERSONS_IN_CELL:,}; the method spanning-tree has none.")
-        if not isinstance(self.moves, bool):
-            raise ParameterError("moves must be True or False.")
-
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         progress("grouping", 0.0)
         m = fewest_persons(self.m, models)

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
-from shoal.grouping.grouping import Grouping, Method
+from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.model_check import Judge
-from shoal.grouping.person_points import check_nominal, points_of_persons
-from shoal.grouping.tree_cutting import (
-    check_whole,
-    cut_tree,
-    fewest_persons,
-    grouping_of,
-    models_to_ask,
-    refuse_too_few,
-)
+from shoal.grouping.options import ALPHA, NOMINAL, B, M, Nominal
+from shoal.grouping.person_points import points_of_persons
+from shoal.grouping.tree_cutting import cut_tree, fewest_persons, grouping_of, models_to_ask, refuse_too_few
 from shoal.kernels import cutting, spanning
 from shoal.models.contract import Model
+from shoal.parts import option
 from shoal.progress import Progress, silent
 from shoal.table.table import Table
-
-KINDS_OF_LENGTH = ("columns", "root")
 
 MOST_TREES = 12
 """Up to so many kinds of persons (by their classes) each kind has a kd-tree of its own."""
@@ -61,7 +54,7 @@ class SpanningTree(Method):
         Whether groups of 2m or more persons, which stay where the tree has a hub, are parted afterwards.
     nominal
         How nominal quasi-identifiers count in distances: "zero-one", two different categories are 1 apart; or "coded",
-        one column of 0 and 1 a category.
+        one column of 0 and 1 per category.
     length
         What Euclidean distances are divided by: the number of "columns", as in the paper, or its "root", with which
         distances weigh as much in twenty columns as in two.
@@ -75,39 +68,22 @@ class SpanningTree(Method):
     a few columns and classes, more in many; O(n) memory.
     """
 
-    alpha: float = 0.5
-    b: int | None = None
-    m: int | None = None
-    start: int = 0
-    repair: bool = True
-    nominal: str = "zero-one"
-    length: str = "columns"
+    alpha: float = field(default=0.5, metadata=ALPHA)
+    b: int | None = field(default=None, metadata=B)
+    m: int | None = field(default=None, metadata=M)
+    start: int = field(default=0, metadata=option("The record, counted from 0, that the tree starts from.", low=0))
+    repair: bool = field(default=True, metadata=option("Whether groups of 2m or more persons are parted afterwards."))
+    nominal: Nominal = field(default="zero-one", metadata=NOMINAL)
+    length: Literal["columns", "root"] = field(
+        default="columns", metadata=option("Distances are divided by the number of columns, or by its root.")
+    )
     name: ClassVar[str] = "spanning-tree"
+    title: ClassVar[str] = "Spanning tree"
+    sentence: ClassVar[str] = "Near persons whose sensitive values mix well are joined to a tree, which is then cut."
+    is_in_app: ClassVar[bool] = True
     keeps_models: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        is_number = isinstance(self.alpha, int | float) and not isinstance(self.alpha, bool)
-        if not is_number or not 0 <= self.alpha <= 1:
-            raise ParameterError("alpha must be a number from 0 to 1. A usual choice is alpha = 0.5.")
-        check_whole(self.m, "m", "the fewest persons in a group", least=1)
-        check_whole(self.b, "b", "the persons in the neighbourhood of an edge, both of its ends included", least=2)
-        if self.start is None:
-            raise ParameterError("start must be the number of a record, counted from 0.")
-        check_whole(self.start, "start", "the number of a record, counted from 0", least=0)
-        if not isinstance(self.repair, bool):
-            raise ParameterError("repair must be True or False.")
-        check_nominal(self.nominal)
-        if self.length not in KINDS_OF_LENGTH:
-            raise ParameterError("length must be 'columns' or 'root'.")
-
-    def group(
-        self,
-        table: Table,
-        models: Sequence[Model],
-        progress: Progress = silent,
-        *,
-        rng: np.random.Generator | None = None,
-    ) -> Grouping:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
         progress("grouping", 0.0)
         if self.start >= table.n_records:
@@ -255,6 +231,6 @@ def warnings_of_single_classes(component_of_person: NDArray[np.int32], counts: N
     if not n_single:
         return []
     return [
-        f"{n_single:,} of {n_groups:,} groups hold a class of one person only. Who finds out the group of a person may "
-        "learn that class: ask for a larger m, or for a model of sensitive values, if that must not be."
+        f"{n_single:,} of {n_groups:,} groups hold a class of one person only. Whoever finds out the group of a person "
+        "may learn that class: ask for a larger m, or for a model of sensitive values, if that must not be."
     ]

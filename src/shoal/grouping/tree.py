@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.grouping.grouping import Grouping
+from shoal.grouping.model_check import counts_of_sets, told_of_sets, value_lists
 from shoal.grouping.person_space import PersonSpace
 from shoal.kernels import counting, trees
 from shoal.kernels.trees import Cuts, Orders, Segments
-from shoal.models.background import BackgroundCounts
 from shoal.models.contract import Model
 from shoal.models.counts import (
     BACKGROUND,
@@ -31,8 +31,6 @@ from shoal.models.counts import (
     GroupCounts,
     ValueCounts,
 )
-from shoal.models.joint import JointCounts, joint_counts
-from shoal.models.related import RelatedCounts
 from shoal.progress import Progress
 
 Persons = NDArray[np.uint32]
@@ -45,19 +43,19 @@ Whole = tuple[NDArray[np.int64], NDArray[np.int64]]
 MOST_TRIES = 200
 """How many cuts of a node are tried with models that need whole lists of values, before the node is final."""
 
-PERSONS_A_SWEEP = 100_000
+PERSONS_PER_SWEEP = 100_000
 """About how many persons are swept at a time, so that the cuts found stay in the processor's cache."""
 
 PERSONS_IN_CACHE = 20_000
 """Above so many persons their rows leave the processor's cache: they are then numbered anew, node by node, whenever
-nodes have become NODES_A_NUMBERING times as many, so that the rows of a node lie together in memory."""
+nodes have become NODES_PER_NUMBERING times as many, so that the rows of a node lie together in memory."""
 
-NODES_A_NUMBERING = 8
+NODES_PER_NUMBERING = 8
 
 SUMMARY_NAMES = ("most_persons_of_value", "most_records_of_value", "distinct_values", "person_values")
 
 BOUNDED = frozenset({"most_persons_of_value", "most_records_of_value"})
-"""Counts that a part of a node never has larger than the node: if a model holds with the node's, it holds."""
+"""Counts that are never larger in a part than in the node: a model that holds with those of the node holds."""
 
 
 class Sweep(Protocol):
@@ -119,16 +117,17 @@ class Tree:
         self.value_models = [model for model in models if not model.needs <= SPREAD]
         self.summary_models = [model for model in self.value_models if model.needs <= SPREAD | VALUE_SUMMARIES]
         self.needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
-        self.is_bounded = all(model.needs <= SPREAD | BOUNDED for model in self.value_models)
+        self.is_bounded = not space.told and all(model.needs <= SPREAD | BOUNDED for model in self.value_models)
         self._is_left = np.zeros(space.n_persons, np.bool_)
-        self._bounds = {name: np.array([[persons.max()], [records.max()]])
+        n_nodes = space.whole_table.start.shape[1]
+        self._bounds = {name: np.repeat([[persons.max()], [records.max()]], n_nodes, axis=1)
                         for name, (records, persons) in space.whole.items()}  # fmt: skip
         """Of each node of the level: at most how many persons, and records, have one value (2, nodes)."""
         self._side_bounds: dict[str, NDArray[np.int64]] = {}
         """The same of the two sides of each node (2, nodes, 2)."""
 
     def grow(self, progress: Progress) -> Grouping:
-        """Cut until no node can be cut any more; the whole table must meet every model."""
+        """Cut until no node can be cut any more; the nodes to begin with must meet every model."""
         segments = self.space.whole_table
         group_of_person = np.zeros(self.space.n_persons, np.int32)
         original_person = np.arange(self.space.n_persons, dtype=np.uint32)
@@ -136,15 +135,17 @@ class Tree:
         final_persons = 0
         numbered_at = 1
         while segments.start.shape[1]:
-            many_more = segments.start.shape[1] >= NODES_A_NUMBERING * numbered_at
+            many_more = segments.start.shape[1] >= NODES_PER_NUMBERING * numbered_at
             if many_more and numbered_at < self.space.n_persons / PERSONS_IN_CACHE:
                 numbered_at = segments.start.shape[1]
                 listed = self._number_anew()
                 group_of_person, original_person = group_of_person[listed], original_person[listed]
             chosen, candidates = self._choose(segments)
             final = chosen < 0
-            n_groups = trees.number_final(self.orders, segments, final, group_of_person, n_groups)
-            final_persons += int((segments.end[-1, final] - segments.start[-1, final]).sum())
+            first, last = segments.start[-1, final], segments.end[-1, final]
+            trees.number_final(self.orders.person, first, last, group_of_person, n_groups)
+            n_groups += len(first)
+            final_persons += int((last - first).sum())
             progress("grouping", final_persons / self.space.n_persons)
             segments = self._cut(segments, chosen, candidates)
         group_of_original = np.empty_like(group_of_person)
@@ -229,7 +230,7 @@ class Tree:
             return nodes
         cuts = chosen[nodes]
         self._is_left[:] = False
-        trees.mark_left(self.orders, candidates.run_start[cuts], candidates.position[cuts], self._is_left)
+        trees.mark_left(self.orders.person, candidates.run_start[cuts], candidates.position[cuts], self._is_left)
         laid_out, start = trees.lay_out_sides(self.orders, segments, nodes, self._is_left)
         sides = counts_of_parts(self.space, self.needs, laid_out, start)
         for name, attribute in sides.values.items():
@@ -253,9 +254,14 @@ class Tree:
             name: trees.sweep_values(self.orders, segments, *where, *pairs, len(self.space.whole[name][0]))
             for name, pairs in self.space.pairs.items()
         }
+        told = {
+            name: trees.sweep_values(self.orders, segments, *where, *has_value, 1)
+            for name, has_value in self.space.told.items()
+        }
         spread = trees.spread_of_cuts(self.orders, segments, *where, self.space.persons)
         for side in (0, 1):
             values = {name: _value_summaries(self.space.whole[name], sides[side].T) for name, sides in swept.items()}
+            values |= {name: values[name].with_told(*sides[side].T[:2]) for name, sides in told.items()}
             counts = _group_counts(spread[side], values)
             for model in self.summary_models:
                 candidates.allowed[cuts] &= model.holds(counts)
@@ -265,7 +271,7 @@ class Tree:
         nodes = np.flatnonzero(chosen >= 0)
         cuts = chosen[nodes]
         self._is_left[:] = False
-        trees.mark_left(self.orders, candidates.run_start[cuts], candidates.position[cuts], self._is_left)
+        trees.mark_left(self.orders.person, candidates.run_start[cuts], candidates.position[cuts], self._is_left)
         self._bounds = {name: sides[:, nodes].reshape(2, -1) for name, sides in self._side_bounds.items()}
         return trees.part_orders(self.orders, segments, nodes, self._is_left)
 
@@ -286,16 +292,12 @@ def counts_of_parts(
     """What models need to know of lists of persons: part i has the persons laid_out[start[i]:start[i + 1]]."""
     spread = counting.spread_of_person_parts(laid_out, start, space.persons.row[:, 0])
     values = values_of_parts(space.pairs, space.whole, needs, laid_out, start)
-    joint = None
-    if space.items is not None:
-        joint = joint_counts(start, laid_out, space.items, tuple(space.pairs))
-    background = None
-    if space.background is not None:
-        background = BackgroundCounts(start_of_group=start, who=laid_out, background=space.background)
-    related = None
-    if space.related is not None:
-        related = RelatedCounts(start_of_group=start, who=laid_out, related=space.related)
-    return _group_counts(spread, values, joint, background, related)
+    values |= {
+        name: values[name].with_told(*told_of_sets(lists, laid_out, start))
+        for name, lists in space.told.items()
+        if name in values
+    }
+    return counts_of_sets(space, spread, values, laid_out, start)
 
 
 def values_of_parts(
@@ -306,21 +308,10 @@ def values_of_parts(
     for name, lists in pairs.items() if needs & (VALUE_SUMMARIES | VALUE_TABLES) else ():
         arguments = (laid_out, start, *lists, len(whole[name][0]))
         if needs & VALUE_TABLES:
-            values[name] = _value_lists(whole[name], *trees.values_of_sides(*arguments))
+            values[name] = value_lists(whole[name], *trees.values_of_sides(*arguments))
         else:
             values[name] = _value_summaries(whole[name], trees.summaries_of_sides(*arguments))
     return values
-
-
-def _value_lists(
-    whole: Whole, lists: tuple[NDArray[np.int64], ...], pairs: tuple[NDArray[np.int64], ...]
-) -> ValueCounts:
-    records, persons = whole
-    return ValueCounts(
-        records_in_table=records, persons_in_table=persons,
-        start_of_group=lists[0], value=lists[1], records=lists[2], persons=lists[3],
-        pair_start_of_group=pairs[0], pair_person=pairs[1], pair_value=pairs[2],
-    )  # fmt: skip
 
 
 def _value_summaries(whole: Whole, summaries: Sequence[NDArray[np.int64]]) -> ValueCounts:
@@ -330,12 +321,12 @@ def _value_summaries(whole: Whole, summaries: Sequence[NDArray[np.int64]]) -> Va
 
 
 def _portions(segments: Segments, nodes: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Some nodes in portions of about PERSONS_A_SWEEP persons."""
+    """Some nodes in portions of about PERSONS_PER_SWEEP persons."""
     behind = np.cumsum(segments.end[-1, nodes] - segments.start[-1, nodes])
     first = 0
     while first < len(nodes):
         done = int(behind[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(behind, done + PERSONS_A_SWEEP, side="right")))
+        last = max(first + 1, int(np.searchsorted(behind, done + PERSONS_PER_SWEEP, side="right")))
         yield nodes[first:last]
         first = last
 
@@ -345,15 +336,8 @@ def _side(cuts: Cuts, side: str) -> GroupCounts:
     return _group_counts(counts, {})
 
 
-def _group_counts(
-    spread: Sequence[NDArray[Any]],
-    values: dict[str, ValueCounts],
-    joint: JointCounts | None = None,
-    background: BackgroundCounts | None = None,
-    related: RelatedCounts | None = None,
-) -> GroupCounts:
+def _group_counts(spread: Sequence[NDArray[Any]], values: dict[str, ValueCounts]) -> GroupCounts:
     persons, records, squared, most, logs = spread
     return GroupCounts(
-        persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
-        values=values, joint=joint, background=background, related=related,
-    )  # fmt: skip
+        persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs, values=values
+    )

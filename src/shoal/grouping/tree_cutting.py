@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import CannotSatisfyError, ParameterError, ShoalWarning
+from shoal.errors import CannotSatisfyError, ShoalWarning
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.model_check import Judge
 from shoal.kernels import cutting
@@ -25,19 +25,13 @@ MOST_EDGES_ASKED = 64
 Edges = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
 
-def check_whole(value: object, name: str, meaning: str, *, least: int) -> None:
-    """Refuse a parameter that is neither None nor a whole number of at least `least`."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-        raise ParameterError(f"{name} must be a whole number of at least {least}: {meaning}.")
-
-
 def fewest_persons(m: int | None, models: Sequence[Model]) -> int:
     """m as given, or the larger of k and person-k asked for, else 3."""
-    asked = [least for model in models if (least := _fewest_asked(model)) is not None]
+    asked = [least for model in models if (least := fewest_asked(model)) is not None]
     return m if m is not None else max(asked, default=FEWEST_PERSONS)
 
 
-def _fewest_asked(model: Model) -> int | None:
+def fewest_asked(model: Model) -> int | None:
     """How many persons or records a model asks for, where that is all that it asks for."""
     limits = model.limits
     if limits is None or min(limits.largest_share, limits.largest_squares) < 1:
@@ -47,14 +41,14 @@ def _fewest_asked(model: Model) -> int | None:
 
 def models_to_ask(models: Sequence[Model], m: int) -> list[Model]:
     """The models that groups of m persons do not meet in any case."""
-    return [model for model in models if (least := _fewest_asked(model)) is None or least > m]
+    return [model for model in models if (least := fewest_asked(model)) is None or least > m]
 
 
 def refuse_too_few(table: Table, m: int) -> None:
     """Refuse a table that has too few persons for two groups."""
     n_persons = table.n_persons
     if n_persons < 2 * m:
-        smaller = f"Ask for at most {n_persons // 2:,} persons a group, or choose" if n_persons >= 2 else "Choose"
+        smaller = f"Ask for at most {n_persons // 2:,} persons per group, or choose" if n_persons >= 2 else "Choose"
         raise CannotSatisfyError(
             f"{n_persons:,} persons are too few for groups of at least {m:,}: a tree that is cut needs {2 * m:,}. "
             f"{smaller} the method balance-tree."

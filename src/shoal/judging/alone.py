@@ -15,25 +15,20 @@ import polars as pl
 
 from shoal.errors import ParameterError
 from shoal.judging.observation import Observation, number_equal
-from shoal.judging.verdict import Verdict
+from shoal.judging.verdict import ALLOW_IT, LOWER_IT, Verdict
 from shoal.kernels import counting
 from shoal.models.counts import GroupCounts, ValueCounts
-from shoal.models.exact import IntArray
+from shoal.models.exact import BoolArray, IntArray
 from shoal.table.columns import code_values
 from shoal.table.own_columns import GROUP
 from shoal.table.schema import Schema
-from shoal.table.times import read_times, times_of_day
+from shoal.table.times import since_first, times_of_day
 
 KEPT, COUNT, TIME, TIME_OF_DAY = "kept", "count", "time", "time_of_day"
 OWN_KEYS = (KEPT, COUNT, TIME, TIME_OF_DAY)
 """Keys of our own, beside those of sensitive columns."""
 FEW = 20
 """Of kept columns one in so many persons may be alone by them before somebody has to allow it."""
-
-ALLOW_IT = "Drop or coarsen what singles out, name it as quasi-identifier, or allow it (allow_alone)."
-LOWER_IT = "Drop or coarsen what makes them so, or ask for larger groups."
-HINTS = (ALLOW_IT, LOWER_IT)
-"""What to do where more are alone than may be."""
 
 OWN_GROUP, WHOLE_TABLE = "their group", "the whole table"
 
@@ -178,27 +173,42 @@ def look_for_alone(
     by_column
         Whether to count by each kept column alone at once, where there are several.
     """
-    by: dict[str, int] = {}
-    kept = [name for name in schema.kept if name in frame.columns]
+    by = {key: int(who.sum()) for key, who in who_is_alone(seen, frame, schema, is_release=is_release).items()}
+    alone = Alone(by, seen.n_persons)
+
+    def one_column(name: str) -> int:
+        return int(_by_values(seen, [frame[name]]).sum())
+
+    if by_column:
+        kept = _kept_in(frame, schema)
+        return replace(alone, by_kept_column={name: one_column(name) for name in kept} if len(kept) > 1 else {})
+    return replace(alone, by_column=one_column)
+
+
+def who_is_alone(
+    seen: Observation, frame: pl.DataFrame, schema: Schema, *, is_release: bool = True
+) -> dict[str, BoolArray]:
+    """Which persons are alone in some group, by the keys of `Risk.alone_by`; parameters as in `look_for_alone`."""
+    by: dict[str, BoolArray] = {}
+    kept = _kept_in(frame, schema)
     if kept:
         by[KEPT] = _by_values(seen, [frame[name] for name in kept])
     if schema.person is not None and schema.person in frame.columns:
         by[COUNT] = _by_number_of_records(seen)
     for name, column in seen.sensitive.items():
-        by[key_of(name)] = seen.persons_with_own(column.codes, column.n_codes)
+        by[key_of(name)] = seen.who_has_own(column.codes, column.n_codes)
     if schema.time is not None:
         times = frame[schema.time]
-        by[TIME] = _by_values(seen, [_since_first(times, seen) if is_release and schema.time_as == "shift" else times])
+        by[TIME] = _by_values(
+            seen, [since_first(times, seen.person_of_record) if is_release and schema.time_as == "shift" else times]
+        )
         if is_release and keeps_time_of_day(schema):
             by[TIME_OF_DAY] = _by_values(seen, [times_of_day(times)])
-    alone = Alone(by, seen.n_persons)
+    return by
 
-    def one_column(name: str) -> int:
-        return _by_values(seen, [frame[name]])
 
-    if by_column:
-        return replace(alone, by_kept_column={name: one_column(name) for name in kept} if len(kept) > 1 else {})
-    return replace(alone, by_column=one_column)
+def _kept_in(frame: pl.DataFrame, schema: Schema) -> list[str]:
+    return [name for name in schema.kept if name in frame.columns]
 
 
 def look_for_alone_apart(counts: GroupCounts, frame: pl.DataFrame, schema: Schema, *, by_column: bool = False) -> Alone:
@@ -246,36 +256,13 @@ def keeps_time_of_day(schema: Schema) -> bool:
     return schema.time is not None and schema.time_as == "shift" and schema.time_of_day == "keep"
 
 
-def _by_values(seen: Observation, columns: list[pl.Series]) -> int:
-    return seen.persons_with_own(*number_equal(columns))
+def _by_values(seen: Observation, columns: list[pl.Series]) -> BoolArray:
+    return seen.who_has_own(*number_equal(columns))
 
 
-def _by_number_of_records(seen: Observation) -> int:
-    """How many are alone by how many records they have in their group."""
-    group, person = seen.in_order
-    first = np.flatnonzero(np.append(True, (group[1:] != group[:-1]) | (person[1:] != person[:-1])))
+def _by_number_of_records(seen: Observation) -> BoolArray:
+    """Who is alone by how many records they have in their group."""
+    (group, person), first = seen.in_order, seen.start_of_member
     records = np.diff(np.append(first, len(group))).astype(np.int32)
     n_values = int(records.max()) + 1
-    return int(counting.persons_with_own(group[first], records, person[first], n_values, seen.n_persons).sum())
-
-
-def _since_first(times: pl.Series, seen: Observation) -> pl.Series:
-    """Times as they stand to the first day of their person; texts that are no times as they are."""
-    moments = moments_of(times)
-    if moments is None:
-        return times
-    first_day = pl.col("time").min().over("person").dt.truncate("1d")
-    by_person = pl.DataFrame({"person": seen.person_of_record, "time": moments})
-    return by_person.select((pl.col("time") - first_day).cast(pl.Int64)).to_series()
-
-
-def moments_of(times: pl.Series) -> pl.Series | None:
-    """What clocks showed, so that it can be subtracted; None where the times are none."""
-    read = read_times(times) if times.dtype == pl.String else times
-    if read.null_count() != times.null_count() or read.dtype not in (pl.Date, pl.Datetime):
-        return None
-    return (
-        read.cast(pl.Datetime("us"))
-        if read.dtype == pl.Date
-        else read.dt.replace_time_zone(None).dt.cast_time_unit("us")
-    )
+    return counting.persons_with_own(group[first], records, person[first], n_values, seen.n_persons)

@@ -20,6 +20,7 @@ from shoal.models.background import BackgroundCounts, Lists, background_of
 from shoal.models.counts import (
     BACKGROUND,
     EVERYTHING,
+    HISTORIES,
     JOINT,
     RELATED,
     VALUE_SUMMARIES,
@@ -27,6 +28,7 @@ from shoal.models.counts import (
     GroupCounts,
     ValueCounts,
 )
+from shoal.models.histories import HIDDEN, NOTHING, HistoryCounts
 from shoal.models.joint import JointCounts, join_lists, joint_counts
 from shoal.models.related import Related, RelatedCounts
 from shoal.table.adversary import Known
@@ -34,6 +36,7 @@ from shoal.table.columns import CategoryColumn, Codes, Persons, code_values, sen
 from shoal.table.schema import Schema
 from shoal.table.spelling import spelled
 from shoal.table.table import Table
+from shoal.table.times import moments_of, since_first
 
 
 class _Members(NamedTuple):
@@ -50,6 +53,42 @@ class _Members(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ShownTimes:
+    """The column of times as it is shown."""
+
+    name: str
+    shown: pl.Series
+    are_dates: bool
+    """Whether the days between two records can be told."""
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, schema: Schema) -> ShownTimes | None:
+        """The times of a table, where it has some."""
+        if schema.time is None or schema.time not in frame.columns:
+            return None
+        return cls(schema.time, frame[schema.time], schema.time_as == "shift")
+
+    def moments(self, person_of_record: Codes) -> NDArray[np.int64]:
+        """When each record was, as numbers in the order of times; of dates as they stand to the person's first."""
+        times = since_first(self.shown, person_of_record) if self.are_dates else self.shown
+        if times.dtype == pl.String:
+            numbers = times.cast(pl.Float64, strict=False)
+            times = numbers if numbers.null_count() == times.null_count() else times
+        return code_values(times)[0].astype(np.int64)
+
+    def gaps(self, person_of_record: Codes) -> NDArray[np.int64] | None:
+        """The code of the days since the record before of the same person, where dates are shown."""
+        moments = moments_of(self.shown) if self.are_dates else None
+        if moments is None:
+            return None
+        by_time = pl.DataFrame({"person": person_of_record, "time": moments}).with_row_index().sort("person", "time")
+        days = pl.col("time").dt.truncate("1d")
+        gap = by_time.select("index", gap=(days - days.shift(1)).over("person").dt.total_days()).sort("index")["gap"]
+        codes, distinct = code_values(gap)
+        return np.where(codes == len(distinct), NOTHING, codes).astype(np.int64)
+
+
+@dataclass(frozen=True)
 class Observation:
     """The group and person of each record, and its sensitive values. A person may stand in several groups."""
 
@@ -62,6 +101,10 @@ class Observation:
     """What an adversary knows of the person of each record, where that is known."""
     related: Related | None = None
     """The rows that each person has in several tables, where they leave together."""
+    pseudonym_of_record: NDArray[np.integer] | None = None
+    """Where a person's records are not all linked to one another: those that are have one number."""
+    times: ShownTimes | None = None
+    """When the records were, as it is shown."""
 
     @classmethod
     def of_groups(cls, table: Table, group_of_person: Codes, n_groups: int) -> Observation:
@@ -97,7 +140,8 @@ class Observation:
             person_of_record, n_persons = np.arange(len(frame), dtype=np.int32), len(frame)
         else:
             person_of_record, n_persons = number_persons(frame[schema.person], schema.spelling_of(schema.person))
-        return cls(group_of_record, n_groups, person_of_record, n_persons, sensitive_columns(frame, schema))
+        sensitive, times = sensitive_columns(frame, schema), ShownTimes.of(frame, schema)
+        return cls(group_of_record, n_groups, person_of_record, n_persons, sensitive, times=times)
 
     @property
     def n_records(self) -> int:
@@ -116,21 +160,31 @@ class Observation:
 
     def persons_alone(self, is_alone: NDArray[np.bool_]) -> int:
         """How many different persons the groups marked as having one person only have."""
+        return int(self.who_is_alone(is_alone).sum())
+
+    def who_is_alone(self, is_alone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which persons the groups marked as having one person only have."""
         starts = counting.start_of_code(self.group_of_record, self.n_groups)[:-1]
         is_one_of_them = np.zeros(self.n_persons, np.bool_)
         is_one_of_them[self.person_of_record[self.by_group[starts[is_alone]]]] = True
-        return int(is_one_of_them.sum())
+        return is_one_of_them
 
-    def persons_with_own(self, value_of_record: NDArray[np.integer], n_values: int) -> int:
-        """How many different persons have, in some group, a value that nobody else in it has."""
+    def who_has_own(self, value_of_record: NDArray[np.integer], n_values: int) -> NDArray[np.bool_]:
+        """Which persons have, in some group, a value that nobody else in it has."""
         group, person = self.in_order
         value = value_of_record.astype(np.int32, copy=False)[self.by_group]
-        return int(counting.persons_with_own(group, value, person, n_values, self.n_persons).sum())
+        return counting.persons_with_own(group, value, person, n_values, self.n_persons)
 
     @cached_property
     def in_order(self) -> tuple[Codes, Codes]:
         """Group and person of the records as they stand in `by_group`."""
         return self.group_of_record[self.by_group], self.person_of_record[self.by_group]
+
+    @cached_property
+    def start_of_member(self) -> NDArray[np.int64]:
+        """Where the records of each person in each group start in `by_group`."""
+        group, person = self.in_order
+        return np.flatnonzero(np.append(True, (group[1:] != group[:-1]) | (person[1:] != person[:-1])))
 
     def _by_value(self, column: CategoryColumn) -> Codes:
         return counting.order_by_code(column.codes, column.n_codes, self._by_person)
@@ -154,6 +208,7 @@ class Observation:
         return GroupCounts(
             persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
             values=values, joint=joint, background=background, related=related,
+            histories=self._histories if needs & HISTORIES else None,
             known=EVERYTHING if self.known is None else EVERYTHING | BACKGROUND,
         )  # fmt: skip
 
@@ -174,6 +229,25 @@ class Observation:
             lists[name] = (start, value, column.n_codes)
         start_of_group = counting.start_of_code(group[is_next], self.n_groups)
         return _Members(start_of_group, lists, self.by_group[is_next])
+
+    @cached_property
+    def _histories(self) -> HistoryCounts:
+        """What every record shows, and whose it is; values that are hidden show nothing."""
+        moments = gaps = name = None
+        if self.times is not None:
+            linked = self.person_of_record if self.pseudonym_of_record is None else self.pseudonym_of_record
+            numbers = linked.astype(np.int32)
+            name, moments, gaps = self.times.name, self.times.moments(numbers), self.times.gaps(numbers)
+        return HistoryCounts(
+            group_of_record=self.group_of_record.astype(np.int64),
+            n_groups=self.n_groups,
+            person_of_record=self.person_of_record.astype(np.int64),
+            codes={name: _shown_codes(column) for name, column in self.sensitive.items()},
+            pseudonym_of_record=None if self.pseudonym_of_record is None else self.pseudonym_of_record.astype(np.int64),
+            moment_of_record=moments,
+            time=name,
+            gap_of_record=gaps,
+        )
 
     def _background_counts(self, members: _Members) -> BackgroundCounts:
         """What an adversary's rules leave for each person in each group."""
@@ -202,11 +276,41 @@ class Observation:
         seen = (order, self.group_of_record, column.codes, self.person_of_record, self.n_groups)
         start, value, records, persons = counting.values_of_groups(*seen)
         pairs = counting.pairs_of_groups(*seen) if "values_of_person" in needs else (None, None, None)
-        return ValueCounts(
+        counted = ValueCounts(
             records_in_table=records_in_table, persons_in_table=persons_in_table,
             start_of_group=start, value=value, records=records, persons=persons,
             pair_start_of_group=pairs[0], pair_person=pairs[1], pair_value=pairs[2],
         )  # fmt: skip
+        hidden = code_of_hidden(column) if needs & HISTORIES else None
+        gone = [code for code in (column.code_left_out, hidden) if code is not None]
+        if not gone:
+            return counted
+        persons, records, in_table = self._told(~np.isin(column.codes, gone))
+        if hidden is not None:  # whoever has a hidden value still is one of those among whom others are hidden
+            among, _, in_table = self._told(~np.isin(column.codes, [code for code in gone if code != hidden]))
+            persons = np.where(records > 0, among, 0)
+        for code in gone:
+            counted = counted.without(code, persons, records, in_table)
+        return counted
+
+    def _told(self, is_told: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """How many persons and records of each group have a value, and how many persons have one at all."""
+        records = np.bincount(self.group_of_record[is_told], minlength=self.n_groups)
+        has_value = np.add.reduceat(is_told[self.by_group], self.start_of_member, dtype=np.int64) > 0
+        group = self.in_order[0][self.start_of_member]
+        persons = np.bincount(group[has_value], minlength=self.n_groups)
+        return persons, records, len(np.unique(self.person_of_record[is_told]))
+
+
+def _shown_codes(column: CategoryColumn) -> NDArray[np.int64]:
+    """The code of what each record shows of a column; what is hidden shows nothing."""
+    codes, hidden = column.codes.astype(np.int64), code_of_hidden(column)
+    return codes if hidden is None else np.where(codes == hidden, NOTHING, codes)
+
+
+def code_of_hidden(column: CategoryColumn) -> int | None:
+    """The code of what stands for a hidden value, where a column shows it."""
+    return column.categories.index_of(HIDDEN) if column.categories.dtype == pl.String else None
 
 
 def number_persons(persons: pl.Series, spelling: str) -> tuple[Codes, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import time
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,17 +19,17 @@ from shoal.judging.risk import NEEDS, Risk, measure_risk, risk_of_counts
 from shoal.judging.values_apart import (
     count_anatomized,
     count_linked,
-    counts_one_record_a_person,
+    counts_one_record_per_person,
     observe_linked,
     observe_permuted,
-    observe_with_excluded,
     only_by,
     with_background_shown,
+    with_excluded,
 )
 from shoal.judging.verdict import NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, Verdict, judge
-from shoal.masking import Mask
+from shoal.masking import MASKS, Mask
 from shoal.models.contract import Model
-from shoal.models.counts import BACKGROUND, EVERYTHING, JOINT, SPREAD_OF_RECORDS, GroupCounts
+from shoal.models.counts import BACKGROUND, EVERYTHING, HISTORIES, JOINT, SPREAD_OF_RECORDS, GroupCounts
 from shoal.table.adversary import Known
 from shoal.table.columns import code_values, persons_of
 from shoal.table.own_columns import GROUP, MEMBER, RECORDS
@@ -151,7 +152,7 @@ def _look_at_release(
                 notes=[GROUPS_HIDDEN],
             )  # fmt: skip
             return measure_risk(seen, counts), _saying_why(verdict, models, ()), _alone_in_whole(seen, frame, schema)
-        kept, misfits = _with_excluded(frame, schema, excluded, seen, models)
+        kept, misfits = _kept_counts(seen, excluded, models)
         verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits], steward=kept)
         why_not = ["the published quasi-identifiers may not be the real ones"]
         if rules_known(models) is None:
@@ -263,7 +264,7 @@ def count_apart(
     if mask.has_tables:
         counts, misfits = count_anatomized(frame, tables, schema)
         return counts, [*_values_beside(frame, schema), *misfits]
-    needs = EVERYTHING - JOINT - {"values_of_person"}
+    needs = EVERYTHING - JOINT - HISTORIES - {"values_of_person"}
     counts = observe_permuted(frame, schema).counts(needs)
     return _knowing(counts, needs), _several_records(frame, schema)
 
@@ -287,7 +288,7 @@ def with_rules_applied(
     """
     if rules is None:
         return counts, ["no rules are known"]
-    if not counts_one_record_a_person(tables, schema):
+    if not counts_one_record_per_person(tables, schema):
         return counts, ["persons have several records, and which values they have together is not published"]
     if groups_are_alike(frame, schema):
         return counts, ["all rows of a group show the same quasi-identifiers, which may not be the real ones"]
@@ -303,7 +304,7 @@ def with_rules_applied(
         return counts, [str(misfit).replace("\n", " ").rstrip(".")]
 
 
-def counts_facing(
+def counts_by_rules(
     frame: pl.DataFrame,
     schema: Schema,
     rules: Rules | None,
@@ -336,7 +337,7 @@ def counts_facing(
     if linked is not None:
         seen = observe_linked(linked, schema, is_linked=not apart)
     elif excluded is not None and not apart:
-        seen = observe_with_excluded(frame, schema, excluded, Observation.of_frame(frame, schema))
+        seen = with_excluded(Observation.of_frame(frame, schema), excluded)
     else:
         raise SchemaError("No rules are given, and what the steward keeps of the values that they exclude is absent.")
     if seen.known is None:
@@ -344,14 +345,14 @@ def counts_facing(
     return seen.counts(BACKGROUND)
 
 
-def _with_excluded(
-    frame: pl.DataFrame, schema: Schema, excluded: pl.DataFrame | None, seen: Observation, models: Sequence[Model]
+def _kept_counts(
+    seen: Observation, excluded: pl.DataFrame | None, models: Sequence[Model]
 ) -> tuple[GroupCounts | None, list[str]]:
     """Counts with what the steward keeps of the values that are excluded for each person, where a model needs it."""
     if excluded is None or not any(model.needs & BACKGROUND for model in models):
         return None, []
     try:
-        seen = only_by(rules_known(models), observe_with_excluded(frame, schema, excluded, seen))
+        seen = only_by(rules_known(models), with_excluded(seen, excluded))
         return seen.counts(NEEDS.union(*(model.needs for model in models))), []
     except SchemaError as misfit:
         return None, [str(misfit)]
@@ -378,9 +379,6 @@ def _look_at_perturbed(
     frame: pl.DataFrame, schema: Schema, models: Sequence[Model], linked: pl.DataFrame, problems: list[str]
 ) -> tuple[Risk, Verdict, Alone]:
     """A release whose groups cannot be seen: models are those of the grouping that the steward keeps."""
-    absent = [name for name in (GROUP, MEMBER, *schema.sensitive) if name not in linked.columns]
-    if absent:
-        raise SchemaError(f"What the steward keeps of the release lacks the columns: {', '.join(absent)}.")
     seen = only_by(rules_known(models), observe_linked(linked, schema, is_linked=True))
     _, n_persons = persons_of(frame, schema)
     if len(linked) != len(frame) or seen.n_persons != n_persons:
@@ -424,14 +422,15 @@ def _look_at_unlinked(
         if not misfits:
             codes, members = code_values(linked[MEMBER])
             person, n_persons = codes, len(members)
-    seen = replace(shown, person_of_record=person, n_persons=n_persons)
+    each_alone = np.arange(shown.n_records)  # nobody sees which records belong together
+    seen = replace(shown, person_of_record=person, n_persons=n_persons, pseudonym_of_record=each_alone)
     counts = seen.counts(needs)
     kept: GroupCounts | None = None
     if linked is not None and not misfits:
         several = seen.persons_in_several_groups
         if several:
             problems.append(f"{several:,} of {n_persons:,} persons have records in more than one group.")
-        with_rules, more = _with_excluded(frame, schema, excluded, seen, models)
+        with_rules, more = _kept_counts(seen, excluded, models)
         kept = with_rules or counts
         misfits += more
     verdict = judge(
@@ -482,12 +481,12 @@ def _tables_beside(tables: Mapping[str, pl.DataFrame], schema: Schema, mask: typ
 
 
 def _several_records(frame: pl.DataFrame, schema: Schema) -> list[str]:
-    """What tells that a permuted table has not one record a person."""
+    """What tells that a permuted table has not one record per person."""
     if schema.person is not None and schema.person not in frame.columns:
-        return ["A permuted table has one record a person, but ids of persons, which would show it, are not published."]
+        return ["A permuted table has one record per person, but person ids, which would show it, are not published."]
     if persons_of(frame, schema)[1] == len(frame):
         return []
-    return [f"A permuted table has one record a person, but '{schema.person}' names persons more than once."]
+    return [f"A permuted table has one record per person, but '{schema.person}' names persons more than once."]
 
 
 def _with_identities(risk: Risk, frame: pl.DataFrame, schema: Schema) -> Risk:
@@ -503,10 +502,7 @@ def _with_identities(risk: Risk, frame: pl.DataFrame, schema: Schema) -> Risk:
 
 
 def _knowing(counts: GroupCounts, known: frozenset[str]) -> GroupCounts:
-    return GroupCounts(
-        persons=counts.persons, records=counts.records, squared_records=counts.squared_records,
-        most_records=counts.most_records, log_records=counts.log_records, values=counts.values, known=known,
-    )  # fmt: skip
+    return replace(counts, joint=None, background=None, related=None, histories=None, known=known)
 
 
 def groups_are_alike(frame: pl.DataFrame, schema: Schema) -> bool:
@@ -524,3 +520,15 @@ def problems_of_columns(columns: Sequence[str], schema: Schema, *, mask: type[Ma
     return problems + [
         f"'{name}' is published, but the policy gives it no role." for name in columns if name not in named
     ]
+
+
+def mask_meant(mask: str | None, schema: Schema, tables: Mapping[str, Any] | None, linked: Any) -> type[Mask]:
+    """The mask that somebody says a release was made by, in words or by what is given beside the table."""
+    if mask is None and tables:
+        mask = "anatomize"
+    elif mask is None:
+        mask = "range" if linked is None or not schema.links_records else "perturb"
+    meant: type[Mask] = Mask if mask == Mask.name else MASKS[str(mask)]
+    if not meant.links_values and GROUP in {name for name, _ in schema.roles()}:
+        raise SchemaError(f"The mask {mask} publishes a column '{GROUP}' of its own: give yours another name.")
+    return meant

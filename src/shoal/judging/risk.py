@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -74,7 +74,7 @@ def measure_risk(seen: Observation, counts: GroupCounts | None = None) -> Risk:
 def risk_of_counts(counts: GroupCounts) -> Risk:
     """The risks of groups of whole persons; what the counts do not show is not a number."""
     n_persons = int(counts.persons.sum())
-    value_risk = {name: values.most_persons / counts.persons for name, values in counts.values.items()}
+    value_risk = {name: values.share_of_commonest(counts) for name, values in counts.values.items()}
     record_risk, balance = np.full((2, len(counts)), np.nan)
     if "most_records" in counts.known:
         record_risk = counts.most_records / counts.records
@@ -95,6 +95,29 @@ def risk_of_counts(counts: GroupCounts) -> Risk:
         journalist_risk=float(1 / counts.persons.min()),
         marketer_risk=float(len(counts) / n_persons),
         unique_persons=int((counts.persons == 1).sum()),
+    )
+
+
+def risks_together(parts: Sequence[Risk]) -> Risk:
+    """The risk of a whole from those of its parts, of which each has all records of its groups.
+
+    Somebody who stands in groups of several parts counts in each; who is alone by what is left to whoever knows that.
+    """
+    n_groups, n_persons = sum(part.groups for part in parts), sum(part.persons for part in parts)
+
+    def mean(of_parts: Iterable[float]) -> float:
+        return math.fsum(mean * part.groups for mean, part in zip(of_parts, parts, strict=True)) / n_groups
+
+    return replace(
+        least_safe(parts[0], parts[1:]),
+        records=sum(part.records for part in parts),
+        persons=n_persons,
+        groups=n_groups,
+        avg_gidr=mean(part.avg_gidr for part in parts),
+        avg_gsar={name: mean(part.avg_gsar[name] for part in parts) for name in parts[0].avg_gsar},
+        marketer_risk=n_groups / n_persons,
+        unique_persons=sum(part.unique_persons for part in parts),
+        alone_by={},
     )
 
 

@@ -13,7 +13,7 @@ from shoal.errors import SchemaError
 from shoal.judging.observation import Observation
 from shoal.models.background import BackgroundCounts, background_of
 from shoal.models.counts import BACKGROUND, SPREAD, VALUE_SUMMARIES, GroupCounts, ValueCounts
-from shoal.table.adversary import Rules, known_by_steward, types_by_rules
+from shoal.table.adversary import KnownRules, known_by_steward, types_by_rules
 from shoal.table.columns import category_column, code_values, sensitive_columns
 from shoal.table.own_columns import COUNT, GROUP, MEMBER, PERSONS, RECORDS
 from shoal.table.schema import Schema
@@ -32,7 +32,7 @@ RECORDS_COUNTED = frozenset({"records", "values_of_group", "most_records_of_valu
 
 
 def observe_permuted(frame: pl.DataFrame, schema: Schema) -> Observation:
-    """Look at a permuted table: one record a person, groups by their column."""
+    """Look at a permuted table: one record per person, groups by their column."""
     codes, distinct = code_values(_comparable([frame])[0])
     sensitive = sensitive_columns(frame, schema)
     everyone = np.arange(len(frame), dtype=np.int32)
@@ -59,15 +59,13 @@ def observe_linked(linked: pl.DataFrame, schema: Schema, *, is_linked: bool = Fa
     return Observation(group, len(groups), member, len(members), sensitive, known)
 
 
-def only_by(rules: Rules | None, seen: Observation) -> Observation:
+def only_by(rules: KnownRules | None, seen: Observation) -> Observation:
     """The same, believing of what the steward keeps about an adversary's rules only what is by these."""
     return seen if seen.known is None else replace(seen, known=seen.known.only_by(rules))
 
 
-def observe_with_excluded(
-    frame: pl.DataFrame, schema: Schema, excluded: pl.DataFrame, seen: Observation
-) -> Observation:
-    """Look at a table whose groups show alike quasi-identifiers, with what the steward keeps of its rows beside it.
+def with_excluded(seen: Observation, excluded: pl.DataFrame) -> Observation:
+    """What is seen in a table whose groups show equal quasi-identifiers, with what the steward keeps of its rows.
 
     Parameters
     ----------
@@ -79,9 +77,9 @@ def observe_with_excluded(
     SchemaError
         It is not of this table.
     """
-    if len(excluded) != len(frame):
+    if len(excluded) != seen.n_records:
         raise SchemaError(
-            f"What the steward keeps has {len(excluded):,} records, and {len(frame):,} were published: it is of "
+            f"What the steward keeps has {len(excluded):,} records, and {seen.n_records:,} were published: it is of "
             "another release."
         )
     known = known_by_steward(excluded, seen.sensitive, is_linked=True)
@@ -100,13 +98,13 @@ def with_background_shown(
     frame: pl.DataFrame,
     tables: Mapping[str, pl.DataFrame],
     schema: Schema,
-    rules: Rules,
+    rules: KnownRules,
     *,
     are_own: bool = True,
 ) -> GroupCounts:
     """Counts of attributes that are published apart, and what rules leave for persons who show who they are.
 
-    For one record a person and exact quasi-identifiers. Who has which value is not known, so that values are given to
+    For one record per person and exact quasi-identifiers. Who has which value is not known, so that values are given to
     the rows of a group in any order; models that reckon with rules find an order that these admit.
 
     Parameters
@@ -141,8 +139,8 @@ def with_background_shown(
     return replace(counts, background=background, known=counts.known | BACKGROUND)
 
 
-def counts_one_record_a_person(tables: Mapping[str, pl.DataFrame], schema: Schema) -> bool:
-    """Whether sensitive tables count one record a person, as a permuted table does, which has none."""
+def counts_one_record_per_person(tables: Mapping[str, pl.DataFrame], schema: Schema) -> bool:
+    """Whether sensitive tables count one record per person, as a permuted table does, which has none."""
     return all(name not in tables or COUNT in tables[name].columns for name in schema.sensitive)
 
 
@@ -188,7 +186,7 @@ def count_linked(
     needs: frozenset[str],
     *,
     published: GroupCounts,
-    rules: Rules | None = None,
+    rules: KnownRules | None = None,
 ) -> tuple[GroupCounts | None, list[str]]:
     """Count what the steward keeps of a release that publishes attributes apart; nothing where it is not the same."""
     try:
@@ -222,7 +220,7 @@ def _comparable(frames: Sequence[pl.DataFrame]) -> list[pl.Series]:
 
 
 def _check_tables(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[bool, bool]:
-    """Refuse tables that are none of sensitive attributes; whether they count one record a person, and records."""
+    """Refuse tables that are none of sensitive attributes; whether they count one record per person, and records."""
     absent = [name for name in schema.sensitive if name not in tables]
     if absent:
         raise SchemaError(f"The anatomized release lacks the sensitive table of: {', '.join(absent)}.")

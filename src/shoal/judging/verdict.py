@@ -8,15 +8,21 @@ from typing import Protocol
 
 import numpy as np
 
-from shoal.errors import SchemaError
+from shoal.errors import PrivacyNotMetError, SchemaError
 from shoal.models.contract import Model, worst_of
 from shoal.models.counts import JOINT, GroupCounts
+from shoal.short import Short, ShownInShort
 
 PUBLISHED_TABLE = "published table"
 BOUND = "published table, by a bound"
 STEWARD = "steward"
 NOT_SHOWN = "not shown by the published table"
 TABLE = "table"
+
+ALLOW_IT = "Drop or coarsen what singles out, name it as quasi-identifier, or allow it (allow_alone)."
+LOWER_IT = "Drop or coarsen what makes them so, or ask for larger groups."
+HINTS = (ALLOW_IT, LOWER_IT)
+"""What to do where more are alone than may be."""
 
 
 class _Holds(Protocol):
@@ -42,11 +48,19 @@ class ModelVerdict(Answer):
     holds: bool
     checked_from: str
     broken_groups: int = 0
+    column: str | None = None
+    """The sensitive attribute that it is about, where the model names one."""
+
+    @property
+    def told(self) -> str:
+        """The model by its name, and the column that it is about, where it names one."""
+        return self.name if self.column is None else f"{self.name} of '{self.column}'"
 
     def to_dict(self) -> dict[str, object]:
         """The entry of the JSON contract."""
+        about = {} if self.column is None else {"column": self.column}
         return {
-            "name": self.name, "asked": self.asked, "reached": self.reached, "holds": self.holds,
+            "name": self.name, **about, "asked": self.asked, "reached": self.reached, "holds": self.holds,
             "checked_from": self.checked_from,
         }  # fmt: skip
 
@@ -79,8 +93,8 @@ class TableVerdict:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Verdict(Answer):
+@dataclass(frozen=True, repr=False)
+class Verdict(Answer, ShownInShort):
     """Whether every model holds in every group; where none was asked, nothing was promised, and nothing holds."""
 
     models: tuple[ModelVerdict, ...]
@@ -96,6 +110,22 @@ class Verdict(Answer):
     def holds(self) -> bool:
         """Whether there are models, every one of them holds, and nothing else is wrong."""
         return bool(self.models) and all(model.holds for model in self.models) and not self.problems
+
+    @property
+    def state(self) -> str:
+        """Whether it holds, in words."""
+        return "no model was asked" if not self.models else "holds" if self.holds else "does NOT hold"
+
+    def short(self) -> Short:
+        """Model by model, what was asked and reached, and what else is wrong."""
+        rows = [
+            (model.told, f"{model.asked:g}", f"{model.reached:.4g}", "met" if model.holds else "NOT met")
+            for model in self.models
+        ]
+        problems = [f"problem: {problem}" for problem in self.problems]
+        return Short(
+            title=f"Verdict: {self.state}", headings=("model", "asked", "reached", ""), rows=rows, lines=problems
+        )
 
     def to_dict(self) -> dict[str, object]:
         """The verdict of the JSON contract."""
@@ -140,22 +170,39 @@ def _judged(model: Model, counts: GroupCounts, checked_from: str, steward: Group
     if model.needs <= counts.known:
         return _asked(model, counts, checked_from)
     if _holds_by_bound(model, counts):
-        return ModelVerdict(model.name, model.asked, model.asked, True, BOUND)
+        return ModelVerdict(model.name, model.asked, model.asked, True, BOUND, column=model.column)
     if steward is not None and model.needs <= steward.known:
         return _asked(model, steward, STEWARD)
     return _unproved(model, counts, NOT_SHOWN)
 
 
 def _unproved(model: Model, counts: GroupCounts, checked_from: str) -> ModelVerdict:
-    return ModelVerdict(model.name, model.asked, float("nan"), False, checked_from, len(counts))
+    return ModelVerdict(model.name, model.asked, float("nan"), False, checked_from, len(counts), model.column)
 
 
 def _asked(model: Model, counts: GroupCounts, checked_from: str) -> ModelVerdict:
     holds = model.holds(counts)
     broken = int(np.count_nonzero(~holds))
     reached = worst_of(model, model.reached(counts))
-    return ModelVerdict(model.name, model.asked, reached, broken == 0, checked_from, broken)
+    return ModelVerdict(model.name, model.asked, reached, broken == 0, checked_from, broken, model.column)
 
 
 def _holds_by_bound(model: Model, counts: GroupCounts) -> bool:
     return len(counts) > 0 and bool(model.holds_by_bound(counts).all())
+
+
+def not_met(verdict: Verdict, said: str | None = None) -> PrivacyNotMetError:
+    """The error of a release whose verdict does not hold; where persons are alone by what else leaves, with a hint."""
+    hints = [hint for hint in HINTS if any(hint in problem for problem in verdict.problems)]
+    return PrivacyNotMetError(said or why_not(verdict), hint=" ".join(hints) or None)
+
+
+def why_not(verdict: Verdict) -> str:
+    """Which models a verdict says are broken, in one message."""
+    broken = [
+        f"{model.broken_groups:,} of {verdict.n_groups:,} groups break {model.told} {model.asked:g} "
+        f"({'lowest' if model.reached < model.asked else 'highest'}: {model.reached:.4g})."
+        for model in verdict.models
+        if not model.holds
+    ]
+    return " ".join([*broken, *verdict.problems, "Nothing was written."])

@@ -1,56 +1,75 @@
-"""Counting inside groups. Arrays in, arrays out; no tables, no checks, no randomness."""
+"""Counting inside groups. Arrays in, arrays out; no tables, no checks, no randomness.
+
+Functions without a decorator lay arrays out for a kernel, so that it is compiled once for all kinds of arrays, or do
+with numpy what that does as fast.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Spread = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Persons, records, squared records, most records and the sum of c log2 c."""
+
+FIRST_ROOM = 512
+"""For how many different keys a hash table has room at first."""
 
 
-@njit(cache=True, nogil=True)
-def _place_of(key, slot_number, key_of_number):
-    """The slot of a key in an open hash table: the one that holds it, or the empty one where it belongs."""
-    mask = len(slot_number) - 1
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    at = np.int64((mixed ^ (mixed >> np.uint64(32))) >> np.uint64(8)) & mask
-    while slot_number[at] >= 0 and key_of_number[slot_number[at]] != key:
-        at = (at + 1) & mask
-    return at
+def _fixed(array: NDArray, dtype: type) -> NDArray:
+    """The array with entries side by side, not to be written to: one kind for a kernel, whatever it was before."""
+    fixed = np.ascontiguousarray(array, dtype).view()
+    fixed.flags.writeable = False
+    return fixed
 
 
-@njit(cache=True, nogil=True)
-def number_more(keys, slot_number, key_of_number, n_distinct):
+def number_more(
+    keys: NDArray[np.int64], slot_number: NDArray[np.int32], key_of_number: NDArray[np.int64], n_distinct: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], int]:
     """Number a portion of keys after others; new ones get the next numbers.
 
     `slot_number` and `key_of_number` are what the portion before gave, or empty. Gives the numbers of the keys, both,
     and how many different keys there are now.
     """
     if len(slot_number) == 0:
-        slot_number = np.full(1024, -1, dtype=np.int32)
-        key_of_number = np.empty(512, dtype=np.int64)
-    numbers = np.empty(len(keys), dtype=np.int32)
-    for i in range(len(keys)):
-        at = _place_of(keys[i], slot_number, key_of_number)
-        if slot_number[at] < 0:
-            if n_distinct == len(key_of_number):  # the table is half full: make it four times as large
-                larger = np.empty(4 * n_distinct, dtype=np.int64)
-                larger[:n_distinct] = key_of_number
-                key_of_number = larger
-                slot_number = np.full(8 * n_distinct, -1, dtype=np.int32)
-                for number in range(n_distinct):
-                    slot_number[_place_of(key_of_number[number], slot_number, key_of_number)] = number
-                at = _place_of(keys[i], slot_number, key_of_number)
-            slot_number[at] = n_distinct
-            key_of_number[n_distinct] = keys[i]
-            n_distinct += 1
-        numbers[i] = slot_number[at]
-    return numbers, slot_number, key_of_number, n_distinct
+        slot_number, key_of_number = np.full(2 * FIRST_ROOM, -1, np.int32), np.empty(FIRST_ROOM, np.int64)
+    keys, numbers, at = _fixed(keys, np.int64), np.empty(len(keys), np.int32), 0
+    while True:
+        at, n_distinct = number_while_room(keys, at, slot_number, key_of_number, n_distinct, numbers)
+        if at == len(keys):
+            return numbers, slot_number, key_of_number, n_distinct
+        known = _fixed(key_of_number, np.int64)  # the table is half full: make it four times as large
+        slot_number, key_of_number = np.full(8 * n_distinct, -1, np.int32), np.empty(4 * n_distinct, np.int64)
+        number_while_room(known, 0, slot_number, key_of_number, 0, np.empty(n_distinct, np.int32))
 
 
 @njit(cache=True, nogil=True)
-def number_distinct(keys):
+def number_while_room(keys, at, slot_number, key_of_number, n_distinct, numbers):
+    """Number keys from a place on by an open hash table, until there is no room: the place, and how many different."""
+    mask = len(slot_number) - 1
+    while at < len(keys):
+        key = keys[at]
+        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+        slot = np.int64((mixed ^ (mixed >> np.uint64(32))) >> np.uint64(8)) & mask
+        while slot_number[slot] >= 0 and key_of_number[slot_number[slot]] != key:
+            slot = (slot + 1) & mask
+        if slot_number[slot] < 0:
+            if n_distinct == len(key_of_number):
+                break
+            slot_number[slot] = n_distinct
+            key_of_number[n_distinct] = key
+            n_distinct += 1
+        numbers[at] = slot_number[slot]
+        at += 1
+    return at, n_distinct
+
+
+def number_distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Number equal keys alike, in the order in which they first appear: the numbers, and the different keys."""
-    nothing = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
-    numbers, _, key_of_number, n_distinct = number_more(keys, nothing[0], nothing[1], 0)
+    numbers, _, key_of_number, n_distinct = number_more(keys, np.empty(0, np.int32), np.empty(0, np.int64), 0)
     return numbers, key_of_number[:n_distinct].copy()
 
 
@@ -103,143 +122,157 @@ def add_groups_of_persons(group_of_record, person_of_record, group_of_person, is
             is_in_several[person] = True
 
 
-@njit(cache=True, nogil=True)
-def code_of_person(codes, person_of_record, n_persons):
+def code_of_person(
+    codes: NDArray[np.integer], person_of_record: NDArray[np.int32], n_persons: int
+) -> NDArray[np.int64]:
     """The code that all records of a person have, or -1 where they have several."""
-    code = np.full(n_persons, -2, dtype=np.int64)
-    for i in range(len(codes)):
-        person = person_of_record[i]
-        if code[person] == -2:
-            code[person] = codes[i]
-        elif code[person] != codes[i]:
-            code[person] = -1
+    code = np.full(n_persons, -2, np.int64)
+    note_codes(_fixed(codes, np.int32), _fixed(person_of_record, np.int32), code)
     return code
 
 
 @njit(cache=True, nogil=True)
-def start_of_code(codes, n_codes):
-    """Where each code starts when records stand in the order of their codes (one entry more than codes)."""
-    start = np.zeros(n_codes + 1, dtype=np.int64)
+def note_codes(codes, person_of_record, code_of_person):
+    """Note the code of each person (-2: none so far); -1 where there is another."""
     for i in range(len(codes)):
-        start[codes[i] + 1] += 1
-    for code in range(n_codes):
-        start[code + 1] += start[code]
+        person = person_of_record[i]
+        if code_of_person[person] == -2:
+            code_of_person[person] = codes[i]
+        elif code_of_person[person] != codes[i]:
+            code_of_person[person] = -1
+
+
+def start_of_code(codes: NDArray[np.integer], n_codes: int) -> NDArray[np.int64]:
+    """Where each code starts when records stand in the order of their codes (one entry more than codes)."""
+    start = np.zeros(n_codes + 1, np.int64)
+    np.cumsum(np.bincount(codes, minlength=n_codes), out=start[1:])
     return start
 
 
-@njit(cache=True, nogil=True)
-def order_by_code(codes, n_codes, order):
+def order_by_code(codes: NDArray[np.integer], n_codes: int, order: NDArray[np.int32]) -> NDArray[Any]:
     """The given order, sorted by code; records of the same code keep their order."""
-    position = start_of_code(codes, n_codes)
-    sorted_order = np.empty(len(order), dtype=np.int32)
-    for i in range(len(order)):
-        code = codes[order[i]]
-        sorted_order[position[code]] = order[i]
-        position[code] += 1
+    sorted_order = np.empty(len(order), np.int32)
+    lay_by_code(_fixed(codes, np.int32), start_of_code(codes, n_codes), _fixed(order, np.int32), sorted_order)
     return sorted_order
 
 
 @njit(cache=True, nogil=True)
-def spread_of_groups(order, group_of_record, person_of_record, n_groups):
+def lay_by_code(codes, position, order, sorted_order):
+    """Lay records down where their code stands, in the given order; `position` moves on."""
+    for i in range(len(order)):
+        code = codes[order[i]]
+        sorted_order[position[code]] = order[i]
+        position[code] += 1
+
+
+def spread_of_groups(
+    order: NDArray[np.int32], group_of_record: NDArray[np.integer], person_of_record: NDArray[np.integer], n_groups: int
+) -> Spread:
     """Persons, records, squared records, most records and the sum of c log2 c of every group.
 
     `order` has the records sorted by group, and by person inside a group.
     """
-    group_at, person_at = group_of_record[order], person_of_record[order]
-    persons = np.zeros(n_groups, dtype=np.int64)
-    records = np.zeros(n_groups, dtype=np.int64)
-    squared = np.zeros(n_groups, dtype=np.int64)
-    most = np.zeros(n_groups, dtype=np.int64)
-    logs = np.zeros(n_groups, dtype=np.float64)
-    at = 0
-    while at < len(order):
-        group, person, first = group_at[at], person_at[at], at
-        while at < len(order) and group_at[at] == group and person_at[at] == person:
-            at += 1
-        count = at - first
-        persons[group] += 1
-        records[group] += count
-        squared[group] += count * count
-        logs[group] += count * np.log2(count)
-        most[group] = max(most[group], count)
-    return persons, records, squared, most, logs
+    group_at = group_of_record[order]
+    first = np.flatnonzero(_is_new(group_at, person_of_record[order]))
+    return _spread(np.diff(first, append=len(order)), start_of_code(group_at[first], n_groups))
+
+
+def _spread(count: NDArray[np.int64], start_of_part: NDArray[np.int64]) -> Spread:
+    n_parts = len(start_of_part) - 1
+    whole, logs = np.zeros((4, n_parts), np.int64), np.zeros(n_parts)
+    add_spread(count, start_of_part, whole, logs)
+    return whole[0], whole[1], whole[2], whole[3], logs
 
 
 @njit(cache=True, nogil=True)
-def _is_new(at, group_at, value_at):
-    return at == 0 or group_at[at] != group_at[at - 1] or value_at[at] != value_at[at - 1]
+def add_spread(count, start_of_part, whole, logs):
+    """Add the records of persons, part by part, to persons, records, squared records, most records and c log2 c."""
+    for part in range(len(logs)):
+        for i in range(start_of_part[part], start_of_part[part + 1]):
+            whole[0, part] += 1
+            whole[1, part] += count[i]
+            whole[2, part] += count[i] * count[i]
+            whole[3, part] = max(whole[3, part], count[i])
+            logs[part] += count[i] * np.log2(count[i])
 
 
-@njit(cache=True, nogil=True)
-def values_of_groups(order, group_of_record, value_of_record, person_of_record, n_groups):
+def _is_new(*at: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether an entry differs from the one before it in one of some arrays; the first does."""
+    is_new = np.zeros(len(at[0]), np.bool_)
+    is_new[:1] = True
+    for array in at:
+        is_new[1:] |= array[1:] != array[:-1]
+    return is_new
+
+
+def values_of_groups(
+    order: NDArray[np.int32],
+    group_of_record: NDArray[np.integer],
+    value_of_record: NDArray[np.integer],
+    person_of_record: NDArray[np.integer],
+    n_groups: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """For every group its values, ascending, with their records and persons: starts, values, records, persons.
 
     `order` has the records sorted by group, then value, then person.
     """
     group_at, value_at, person_at = group_of_record[order], value_of_record[order], person_of_record[order]
-    n_entries = 0
-    for at in range(len(order)):
-        n_entries += _is_new(at, group_at, value_at)
-    start = np.zeros(n_groups + 1, dtype=np.int64)
-    values = np.empty(n_entries, dtype=np.int64)
-    records = np.zeros(n_entries, dtype=np.int64)
-    persons = np.zeros(n_entries, dtype=np.int64)
-    entry = -1
-    for at in range(len(order)):
-        is_new = _is_new(at, group_at, value_at)
-        if is_new:
-            entry += 1
-            values[entry] = value_at[at]
-            start[group_at[at] + 1] += 1
-        records[entry] += 1
-        persons[entry] += is_new or person_at[at] != person_at[at - 1]
-    for group in range(n_groups):
-        start[group + 1] += start[group]
-    return start, values, records, persons
+    is_new = _is_new(group_at, value_at)
+    first = np.flatnonzero(is_new)
+    first_of_person = np.flatnonzero(is_new | _is_new(person_at))
+    return (
+        start_of_code(group_at[first], n_groups),
+        value_at[first].astype(np.int64),
+        np.diff(first, append=len(order)),
+        np.diff(np.searchsorted(first_of_person, first), append=len(first_of_person)),
+    )
 
 
-@njit(cache=True, nogil=True)
-def persons_with_own(group_at, value_at, person_at, n_values, n_persons):
+def persons_with_own(
+    group_at: NDArray[np.integer],
+    value_at: NDArray[np.integer],
+    person_at: NDArray[np.integer],
+    n_values: int,
+    n_persons: int,
+) -> NDArray[np.bool_]:
     """Whether each person has, in some group, a value that nobody else in it has. Records stand by group."""
-    has_own = np.zeros(n_persons, dtype=np.bool_)
-    group_of_value = np.full(n_values, -1, dtype=np.int64)
-    person_of_value = np.empty(n_values, dtype=np.int64)
-    start = 0
-    for at in range(len(group_at)):
-        group, value, person = group_at[at], value_at[at], person_at[at]
-        if group_of_value[value] != group:
-            group_of_value[value] = group
-            person_of_value[value] = person
-        elif person_of_value[value] != person:
-            person_of_value[value] = -1
-        if at + 1 < len(group_at) and group_at[at + 1] == group:
-            continue
-        for i in range(start, at + 1):
-            owner = person_of_value[value_at[i]]
-            if owner >= 0:
-                has_own[owner] = True
-        start = at + 1
+    has_own = np.zeros(n_persons, np.bool_)
+    seen = np.full((n_values, 2), -1, np.int64)
+    note_own(*(_fixed(array, np.int32) for array in (group_at, value_at, person_at)), seen, has_own)
     return has_own
 
 
 @njit(cache=True, nogil=True)
-def pairs_of_groups(order, group_of_record, value_of_record, person_of_record, n_groups):
+def note_own(group_at, value_at, person_at, seen, has_own):
+    """See `persons_with_own`. `seen` is the group in which a value was seen last, and whose it was (-1: several's)."""
+    start = 0
+    for at in range(len(group_at)):
+        group, value, person = group_at[at], value_at[at], person_at[at]
+        if seen[value, 0] != group:
+            seen[value, 0] = group
+            seen[value, 1] = person
+        elif seen[value, 1] != person:
+            seen[value, 1] = -1
+        if at + 1 < len(group_at) and group_at[at + 1] == group:
+            continue
+        for i in range(start, at + 1):
+            owner = seen[value_at[i], 1]
+            if owner >= 0:
+                has_own[owner] = True
+        start = at + 1
+
+
+def pairs_of_groups(
+    order: NDArray[np.int32],
+    group_of_record: NDArray[np.integer],
+    value_of_record: NDArray[np.integer],
+    person_of_record: NDArray[np.integer],
+    n_groups: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """For every group its different (person, value) pairs: starts, persons, values. `order` as in values_of_groups."""
     group_at, value_at, person_at = group_of_record[order], value_of_record[order], person_of_record[order]
-    start = np.zeros(n_groups + 1, dtype=np.int64)
-    persons = np.empty(len(order), dtype=np.int64)
-    values = np.empty(len(order), dtype=np.int64)
-    n_pairs = 0
-    for at in range(len(order)):
-        if not _is_new(at, group_at, value_at) and person_at[at] == person_at[at - 1]:
-            continue
-        persons[n_pairs] = person_at[at]
-        values[n_pairs] = value_at[at]
-        start[group_at[at] + 1] += 1
-        n_pairs += 1
-    for group in range(n_groups):
-        start[group + 1] += start[group]
-    return start, persons[:n_pairs].copy(), values[:n_pairs].copy()
+    first = np.flatnonzero(_is_new(group_at, value_at, person_at))
+    return start_of_code(group_at[first], n_groups), person_at[first].astype(np.int64), value_at[first].astype(np.int64)
 
 
 @njit(cache=True, nogil=True)
@@ -256,32 +289,23 @@ def add_extremes(units, is_missing, has_missing, group_of_record, low, high, mis
             high[group] = units[i]
 
 
-@njit(cache=True, nogil=True)
-def extremes_of_groups(units, is_missing, has_missing, group_of_record, n_groups):
+def extremes_of_groups(
+    units: NDArray[np.int64],
+    is_missing: NDArray[np.bool_],
+    has_missing: bool,
+    group_of_record: NDArray[np.int32],
+    n_groups: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The lowest and highest unit of each group, and how many records of it are missing."""
-    low = np.full(n_groups, np.iinfo(np.int64).max, dtype=np.int64)
-    high = np.full(n_groups, np.iinfo(np.int64).min, dtype=np.int64)
-    missing = np.zeros(n_groups, dtype=np.int64)
+    low = np.full(n_groups, np.iinfo(np.int64).max, np.int64)
+    high = np.full(n_groups, np.iinfo(np.int64).min, np.int64)
+    missing = np.zeros(n_groups, np.int64)
     add_extremes(units, is_missing, has_missing, group_of_record, low, high, missing)
     return low, high, missing
 
 
-@njit(cache=True, nogil=True)
-def spread_of_person_parts(persons_in_order, start_of_part, records_of_person):
+def spread_of_person_parts(
+    persons_in_order: NDArray[np.integer], start_of_part: NDArray[np.int64], records_of_person: NDArray[np.number]
+) -> Spread:
     """Persons, records, squared records, most records and c log2 c of parts that consist of whole persons."""
-    n_parts = len(start_of_part) - 1
-    persons = np.zeros(n_parts, dtype=np.int64)
-    records = np.zeros(n_parts, dtype=np.int64)
-    squared = np.zeros(n_parts, dtype=np.int64)
-    most = np.zeros(n_parts, dtype=np.int64)
-    logs = np.zeros(n_parts, dtype=np.float64)
-    for part in range(n_parts):
-        for i in range(start_of_part[part], start_of_part[part + 1]):
-            count = np.int64(records_of_person[persons_in_order[i]])
-            persons[part] += 1
-            records[part] += count
-            squared[part] += count * count
-            logs[part] += count * np.log2(count)
-            if count > most[part]:
-                most[part] = count
-    return persons, records, squared, most, logs
+    return _spread(records_of_person[persons_in_order].astype(np.int64), np.ascontiguousarray(start_of_part, np.int64))

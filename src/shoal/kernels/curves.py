@@ -17,7 +17,7 @@ def hilbert_places(coordinates: NDArray[np.int64], bits: int) -> NDArray[np.int6
     Parameters
     ----------
     coordinates
-        Whole numbers from 0 to 2^bits - 1, one row a point. Columns times bits must be at most MOST_BITS.
+        Whole numbers from 0 to 2^bits - 1, one row per point. Columns times bits must be at most MOST_BITS.
 
     Notes
     -----

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
@@ -26,23 +27,22 @@ def add_errors(units, group_of_record, mean_of_group, mean_of_all, weight_of_rec
     totals[0], totals[1], totals[2] = total, squares, squares_of_all
 
 
-@njit(cache=True, nogil=True)
-def errors_of_persons(units, group_of_record, n_groups, weight_of_record, span):
+def errors_of_persons(
+    units: NDArray[np.int64],
+    group_of_record: NDArray[np.int32],
+    n_groups: int,
+    weight_of_record: NDArray[np.float64],
+    span: float,
+) -> tuple[float, float, float]:
     """How far records are from the mean of their group.
 
     Gives the sum over records of weight * |unit - group mean| / span, the sum of squares of the distance, and the sum
     of squares of the distance to the mean of all records.
     """
-    sums = np.zeros(n_groups, np.float64)
-    sizes = np.zeros(n_groups, np.int64)
-    for i in range(len(units)):
-        sums[group_of_record[i]] += units[i]
-        sizes[group_of_record[i]] += 1
-    mean_of_all = sums.sum() / len(units)
-    for group in range(n_groups):
-        if sizes[group]:
-            sums[group] /= sizes[group]
-    totals = np.zeros(3, np.float64)
+    sums = np.bincount(group_of_record, weights=units, minlength=n_groups)
+    mean_of_all = float(np.cumsum(sums)[-1]) / len(units)  # not sum: that adds in another order
+    sums /= np.maximum(np.bincount(group_of_record, minlength=n_groups), 1)
+    totals = np.zeros(3)
     add_errors(units, group_of_record, sums, mean_of_all, weight_of_record, span, totals)
     return totals[0], totals[1], totals[2]
 
@@ -62,8 +62,14 @@ def add_differences(codes, group_of_record, start, codes_of_group, differs, weig
     return total
 
 
-@njit(cache=True, nogil=True)
-def differences_of_persons(codes, group_of_record, start, codes_of_group, differs, weight_of_record):
+def differences_of_persons(
+    codes: NDArray[np.int32],
+    group_of_record: NDArray[np.int32],
+    start: NDArray[np.int64],
+    codes_of_group: NDArray[np.int64],
+    differs: NDArray[np.float64],
+    weight_of_record: NDArray[np.float64],
+) -> float:
     """The sum over records of weight * the share of the group's records that differ.
 
     Entries start[g]:start[g + 1] of `codes_of_group` (ascending) and `differs` belong to group g.

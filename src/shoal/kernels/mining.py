@@ -22,12 +22,12 @@ class Kinds(NamedTuple):
     persons: NDArray[np.int64]
     """How many persons are of each kind."""
     bits: NDArray[np.uint64]
-    """By kind: which values somebody of the kind has, one bit a value."""
+    """By kind: which values somebody of the kind has, one bit per value."""
 
 
 @njit(cache=True, nogil=True)
 def merge_bits(kind_of_person, start, values, n_kinds, n_words):
-    """Which values somebody of each kind has, one bit a value; `values` are those of the persons, from `start`."""
+    """Which values somebody of each kind has, one bit per value; `values` are those of the persons, from `start`."""
     bits = np.zeros((n_kinds, n_words), dtype=np.uint64)
     for person in range(len(kind_of_person)):
         kind = kind_of_person[person]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
@@ -24,16 +25,18 @@ def add_squares(units, person_of_record, lowest, steps_a_unit, squares):
         squares[person_of_record[i]] += steps * steps
 
 
-@njit(cache=True, nogil=True)
-def sums_of_persons(units, person_of_record, n_persons, lowest, steps_a_unit):
+def sums_of_persons(
+    units: NDArray[np.int64], person_of_record: NDArray[np.int32], n_persons: int, lowest: int, steps_a_unit: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each person the sum of units, and the sum of grid steps, both counted from the lowest unit."""
     sums = np.zeros((n_persons, 2), np.int64)
     add_sums(units, person_of_record, lowest, steps_a_unit, sums)
     return sums[:, 0], sums[:, 1]
 
 
-@njit(cache=True, nogil=True)
-def squares_of_persons(units, person_of_record, n_persons, lowest, steps_a_unit):
+def squares_of_persons(
+    units: NDArray[np.int64], person_of_record: NDArray[np.int32], n_persons: int, lowest: int, steps_a_unit: float
+) -> NDArray[np.float64]:
     """For each person the sum of squared grid steps above the lowest unit."""
     squares = np.zeros(n_persons, np.float64)
     add_squares(units, person_of_record, lowest, steps_a_unit, squares)

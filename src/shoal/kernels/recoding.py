@@ -32,7 +32,7 @@ class Shares(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def cells_of_kinds(kinds, places, left, limits):
-    """The cells of the kinds that are left: those of equal nodes at the given places, one place an attribute.
+    """The cells of the kinds that are left: those of equal nodes at the given places, one place per attribute.
 
     Gives the cell of each, numbered in the order in which they first appear, and whether each cell keeps to the limits.
     """

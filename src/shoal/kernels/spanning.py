@@ -3,8 +3,8 @@
 Growing is Prim's algorithm with the composite distance alpha * length + (1 - alpha) * divergence, the divergence being
 that of the classes of u's neighbourhood in the tree together with those of v. It depends on v through its *profile*
 only (how many records it has of each class), so that for each u only the nearest outside vertex of each profile
-matters. Those are found in one kd-tree a profile and kept as lower bounds, which vertices joining the tree can only
-raise; the heap holds one entry a vertex. Where profiles are many, one kd-tree holds all and is searched for the
+matters. Those are found in one kd-tree per profile and kept as lower bounds, which vertices joining the tree can only
+raise; the heap holds one entry per vertex. Where profiles are many, one kd-tree holds all and is searched for the
 smallest composite distance.
 
 Every comparison that decides is made on the same floats as in the definition: a bound of a box is a sum of the same
@@ -34,7 +34,7 @@ NEARLY = 4e-15
 
 
 class Forest(NamedTuple):
-    """A kd-tree a bucket of vertices, from which vertices are taken one by one."""
+    """One kd-tree per bucket of vertices, from which vertices are taken one by one."""
 
     vertex: NDArray[np.int32]
     """Vertices tree by tree, leaf by leaf; those taken stand behind the others of their leaf."""

@@ -1,7 +1,7 @@
 """Growing a tree of groups: sweep the cuts of the nodes of a level, then part the sorted orders at the cuts chosen.
 
 An *order* lists persons sorted by one quasi-identifier. A numeric quasi-identifier has one *run*; a nominal one has
-a run a category, listing the persons who have it, those with the largest share of it first. A *cut* at a position
+one run per category, listing the persons who have it, those with the largest share of it first. A *cut* at a position
 puts the persons of its run up to there on the left, all others of the node on the right. Orders stay sorted from the
 root to the leaves (as in CART): a node is a segment of each order. All orders stand in one array, one behind the
 other; the last, `by_count`, lists persons by their number of records, most first.
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 BLOCK = 128
 """How many rows are fetched at a time: fetching alone keeps many cache misses under way, the sweep then finds them."""
@@ -83,23 +84,14 @@ class Limits(NamedTuple):
     squares_of: int
 
 
-@njit(cache=True, nogil=True)
-def _empty_cuts(n):
-    return Cuts(
-        np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.float64),
-        np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
-        np.empty(n, np.float64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
-        np.empty(n, np.int64), np.empty(n, np.float64),
-    )  # fmt: skip
+def _empty_cuts(n: int) -> tuple[Cuts, NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
+    """Room for cuts; and the same in three arrays: where, whole numbers of the left and of the right, real numbers."""
+    where, whole, real = np.empty((3, n), np.int32), np.empty((8, n), np.int64), np.empty((3, n))
+    return Cuts(*where, real[0], *whole[:4], real[1], *whole[4:], real[2]), where, whole, real
 
 
-@njit(cache=True, nogil=True)
-def _first_cuts(cuts, n):
-    return Cuts(
-        cuts.node[:n], cuts.run_start[:n], cuts.position[:n], cuts.merit[:n], cuts.left_persons[:n],
-        cuts.left_records[:n], cuts.left_squared[:n], cuts.left_most[:n], cuts.left_logs[:n], cuts.right_persons[:n],
-        cuts.right_records[:n], cuts.right_squared[:n], cuts.right_most[:n], cuts.right_logs[:n],
-    )  # fmt: skip
+def _first_cuts(cuts: Cuts, n: int) -> Cuts:
+    return Cuts(*(array[:n] for array in cuts))
 
 
 @njit(cache=True, nogil=True)
@@ -107,103 +99,128 @@ def _ends_run(orders, at, end):
     return at + 1 == end or orders.run[at + 1] != orders.run[at]
 
 
-@njit(cache=True, nogil=True)
-def _count_cuts(orders, segments, nodes):
-    n_cuts = 0
-    for order in range(segments.start.shape[0] - 1):
-        for node in nodes:
-            end = segments.end[order, node]
-            for at in range(segments.start[order, node], end):
-                if _ends_run(orders, at, end) or orders.key[at + 1] != orders.key[at]:
-                    n_cuts += 1
-    return n_cuts
-
-
-@njit(cache=True, nogil=True)
-def _forget(here, persons, count_of):
-    """Set the counts of all categories that these persons have back to zero."""
-    if len(here) > count_of.shape[1]:
-        count_of[:] = 0
-        return
-    for j in range(count_of.shape[0]):
-        for person in here:
-            category = np.int64(persons.row[person, 1 + persons.n_numeric + j])
-            if category != SEVERAL:
-                count_of[j, category] = 0
-                continue
-            for pair in range(persons.start[j, person], persons.start[j, person + 1]):
-                count_of[j, persons.category[j, pair]] = 0
-
-
-@njit(cache=True, nogil=True)
-def sweep_all_cuts(orders, segments, nodes, persons, n_categories, mass_scale, limits, only_best, keep_most, keep_logs):
+def sweep_all_cuts(
+    orders: Orders,
+    segments: Segments,
+    nodes: NDArray[np.int64],
+    persons: Persons,
+    n_categories: int,
+    mass_scale: float,
+    limits: Limits,
+    only_best: bool,
+    keep_most: bool,
+    keep_logs: bool,
+) -> Cuts:
     """Cuts between two different keys of some nodes whose two sides keep to the limits, with the counts of the sides.
 
     The merit of a cut is what it takes off the sum of squares inside groups, over all quasi-identifiers together
     (nominal ones as zero-one columns, halved so that a two-valued one weighs like a number). With `only_best` one
     cut a node: that of most merit, of equals the first.
     """
-    cuts = _empty_cuts(len(nodes) if only_best else _count_cuts(orders, segments, nodes))
-    # Arrays are taken out of their tuples first: reaching into a tuple at every step costs more than the step.
-    person_at, key_at, run_at = orders.person, orders.key, orders.run
-    row, pair_start, pair_category, pair_count = persons.row, persons.start, persons.category, persons.count
-    n_orders = segments.start.shape[0] - 1
-    n_numeric = persons.n_numeric
+    start, end = segments.start.take(nodes, axis=1), segments.end.take(nodes, axis=1)
+    n = len(nodes) if only_best else count_cuts(orders.key, orders.run, start, end)
+    n_nominal = len(persons.start)
+    cuts, where, whole, real = _empty_cuts(n)
+    found = sweep_cuts(
+        orders.person, orders.key, orders.run, start, end, nodes, persons.row, persons.n_numeric, persons.start,
+        persons.category, persons.count, mass_scale, limits, only_best, keep_most, keep_logs,
+        np.empty((BLOCK, persons.row.shape[1])), np.zeros((2, persons.n_numeric)), np.zeros((3, n_nominal), np.int64),
+        np.zeros((n_nominal, n_categories, 2), np.int64), np.zeros(len(persons.row) if keep_most else 1, np.int32),
+        where, whole, real,
+    )  # fmt: skip
+    return _first_cuts(cuts, found)
+
+
+@njit(cache=True, nogil=True)
+def count_cuts(key_at, run_at, start, end):
+    """How many cuts some nodes have between two different keys."""
+    n_cuts = 0
+    for order in range(start.shape[0] - 1):
+        for node in range(start.shape[1]):
+            last = end[order, node] - 1
+            for at in range(start[order, node], last + 1):
+                if at == last or run_at[at + 1] != run_at[at] or key_at[at + 1] != key_at[at]:
+                    n_cuts += 1
+    return n_cuts
+
+
+@njit(cache=True, nogil=True)
+def _forget(person_at, start, end, row, nominal, pair_start, pair_category, count_of, side):
+    """Set the counts of a side of all categories that some persons have back to zero."""
+    if end - start > count_of.shape[1]:
+        for j in range(count_of.shape[0]):
+            for category in range(count_of.shape[1]):
+                count_of[j, category, side] = 0
+        return
+    for j in range(count_of.shape[0]):
+        for at in range(start, end):
+            person = person_at[at]
+            category = np.int64(row[person, nominal + j])
+            if category != SEVERAL:
+                count_of[j, category, side] = 0
+                continue
+            for pair in range(pair_start[j, person], pair_start[j, person + 1]):
+                count_of[j, pair_category[j, pair], side] = 0
+
+
+@njit(cache=True, nogil=True)
+def sweep_cuts(
+    person_at, key_at, run_at, starts, ends, nodes, row, n_numeric, pair_start, pair_category, pair_count, mass_scale,
+    limits, only_best, keep_most, keep_logs, block, mass, squares, count_of, is_left, where, whole, real,
+):  # fmt: skip
+    """See `sweep_all_cuts`. From `block` on: what is worked in, all zero, and what is written; gives how many cuts.
+
+    Of masses, of squares and of the counts of categories the first row is of all persons of the node, the second of
+    those on the left, the third of those on the right.
+    """
+    n_orders = starts.shape[0] - 1
     n_nominal = pair_start.shape[0]
     nominal = 1 + n_numeric
-    all_mass = np.zeros(n_numeric, np.float64)
-    left_mass = np.zeros(n_numeric, np.float64)
-    all_of = np.zeros((n_nominal, n_categories), np.int64)
-    left_of = np.zeros((n_nominal, n_categories), np.int64)
-    all_squares = np.zeros(n_nominal, np.int64)
-    left_squares = np.zeros(n_nominal, np.int64)
-    right_squares = np.zeros(n_nominal, np.int64)
-    is_left = np.zeros(len(row) if keep_most else 1, np.int32)
     width = row.shape[1]
-    block = np.empty((BLOCK, width), np.float64)
     stamp = 0
     found = 0
-    for node in nodes:
-        here = person_at[segments.start[n_orders, node] : segments.end[n_orders, node]]
-        n_persons = len(here)
+    for which in range(len(nodes)):
+        here = starts[n_orders, which]
+        n_persons = ends[n_orders, which] - here
         if n_persons < 2 * limits.least_persons:
             continue
         all_records, all_squared, all_logs = 0, 0, 0.0
-        all_mass[:] = 0
-        all_squares[:] = 0
+        for j in range(n_numeric):
+            mass[0, j] = 0.0
+        for j in range(n_nominal):
+            squares[0, j] = 0
         for i in range(n_persons):
             if i % BLOCK == 0:
                 for ahead in range(min(BLOCK, n_persons - i)):
                     for j in range(width):
-                        block[ahead, j] = row[here[i + ahead], j]
-            person = here[i]
+                        block[ahead, j] = row[person_at[here + i + ahead], j]
             count = np.int64(block[i % BLOCK, 0])
             all_records += count
             all_squared += count * count
             if keep_logs:
                 all_logs += count * np.log2(count)
             for j in range(n_numeric):
-                all_mass[j] += block[i % BLOCK, 1 + j]
+                mass[0, j] += block[i % BLOCK, 1 + j]
             for j in range(n_nominal):
                 category = np.int64(block[i % BLOCK, nominal + j])
                 if category != SEVERAL:
-                    all_squares[j] += count * (2 * all_of[j, category] + count)
-                    all_of[j, category] += count
+                    squares[0, j] += count * (2 * count_of[j, category, 0] + count)
+                    count_of[j, category, 0] += count
                 else:
+                    person = person_at[here + i]
                     for pair in range(pair_start[j, person], pair_start[j, person + 1]):
                         moved = pair_count[j, pair]
-                        all_squares[j] += moved * (2 * all_of[j, pair_category[j, pair]] + moved)
-                        all_of[j, pair_category[j, pair]] += moved
+                        squares[0, j] += moved * (2 * count_of[j, pair_category[j, pair], 0] + moved)
+                        count_of[j, pair_category[j, pair], 0] += moved
         uncut = 0.0
         for j in range(n_numeric):
-            uncut += all_mass[j] * all_mass[j] * mass_scale
+            uncut += mass[0, j] * mass[0, j] * mass_scale
         for j in range(n_nominal):
-            uncut += 0.5 * all_squares[j]
+            uncut += 0.5 * squares[0, j]
         uncut /= all_records
         best = -np.inf
         for order in range(n_orders):
-            end = segments.end[order, node]
-            start = segments.start[order, node]
+            start, end = starts[order, which], ends[order, which]
             run_start = start
             left_persons, left_records, left_squared, left_most, left_logs, heaviest = 0, 0, 0, 0, 0.0, 0
             for at in range(start, end):
@@ -215,9 +232,10 @@ def sweep_all_cuts(orders, segments, nodes, persons, n_categories, mass_scale, l
                 if at == run_start:
                     stamp += 1
                     left_persons, left_records, left_squared, left_most, left_logs, heaviest = 0, 0, 0, 0, 0.0, 0
-                    left_mass[:] = 0
-                    left_squares[:] = 0
-                    right_squares[:] = all_squares
+                    for j in range(n_numeric):
+                        mass[1, j] = 0.0
+                    for j in range(n_nominal):
+                        squares[1, j], squares[2, j] = 0, squares[0, j]
                 person = person_at[at]
                 count = np.int64(block[fetched, 0])
                 left_persons += 1
@@ -229,31 +247,30 @@ def sweep_all_cuts(orders, segments, nodes, persons, n_categories, mass_scale, l
                 if keep_logs:
                     left_logs += count * np.log2(count)
                 for j in range(n_numeric):
-                    left_mass[j] += block[fetched, 1 + j]
+                    mass[1, j] += block[fetched, 1 + j]
                 for j in range(n_nominal):
                     category = np.int64(block[fetched, nominal + j])
                     if category != SEVERAL:
-                        on_left = left_of[j, category]
-                        left_squares[j] += count * (2 * on_left + count)
-                        right_squares[j] -= count * (2 * (all_of[j, category] - on_left) - count)
-                        left_of[j, category] = on_left + count
+                        on_left = count_of[j, category, 1]
+                        squares[1, j] += count * (2 * on_left + count)
+                        squares[2, j] -= count * (2 * (count_of[j, category, 0] - on_left) - count)
+                        count_of[j, category, 1] = on_left + count
                     else:
                         for pair in range(pair_start[j, person], pair_start[j, person + 1]):
                             moved = pair_count[j, pair]
-                            category = pair_category[j, pair]
-                            on_left = left_of[j, category]
-                            left_squares[j] += moved * (2 * on_left + moved)
-                            right_squares[j] -= moved * (2 * (all_of[j, category] - on_left) - moved)
-                            left_of[j, category] = on_left + moved
-                ends = at + 1 == end or run_at[at + 1] != run_at[at]
+                            category = np.int64(pair_category[j, pair])
+                            on_left = count_of[j, category, 1]
+                            squares[1, j] += moved * (2 * on_left + moved)
+                            squares[2, j] -= moved * (2 * (count_of[j, category, 0] - on_left) - moved)
+                            count_of[j, category, 1] = on_left + moved
+                ends_run = at + 1 == end or run_at[at + 1] != run_at[at]
                 right_persons = n_persons - left_persons
-                is_cut = right_persons > 0 and (ends or key_at[at + 1] != key_at[at])
-                if is_cut:
+                if right_persons > 0 and (ends_run or key_at[at + 1] != key_at[at]):
                     right_most = 0
                     if keep_most:
-                        while is_left[here[heaviest]] == stamp:
+                        while is_left[person_at[here + heaviest]] == stamp:
                             heaviest += 1
-                        right_most = np.int64(row[here[heaviest], 0])
+                        right_most = np.int64(row[person_at[here + heaviest], 0])
                     right_records = all_records - left_records
                     right_squared = all_squared - left_squared
                     if (
@@ -268,39 +285,31 @@ def sweep_all_cuts(orders, segments, nodes, persons, n_categories, mass_scale, l
                     ):
                         on_left_side, on_right_side = 0.0, 0.0
                         for j in range(n_numeric):
-                            mass_there = all_mass[j] - left_mass[j]
-                            on_left_side += left_mass[j] * left_mass[j]
+                            mass_there = mass[0, j] - mass[1, j]
+                            on_left_side += mass[1, j] * mass[1, j]
                             on_right_side += mass_there * mass_there
                         on_left_side *= mass_scale
                         on_right_side *= mass_scale
                         for j in range(n_nominal):
-                            on_left_side += 0.5 * left_squares[j]
-                            on_right_side += 0.5 * right_squares[j]
+                            on_left_side += 0.5 * squares[1, j]
+                            on_right_side += 0.5 * squares[2, j]
                         merit = on_left_side / left_records + on_right_side / right_records - uncut
                         if not only_best or merit > best:
                             if only_best and best > -np.inf:
                                 found -= 1
                             best = merit
-                            cuts.node[found] = node
-                            cuts.run_start[found] = run_start
-                            cuts.position[found] = at
-                            cuts.merit[found] = merit
-                            cuts.left_persons[found] = left_persons
-                            cuts.left_records[found] = left_records
-                            cuts.left_squared[found] = left_squared
-                            cuts.left_most[found] = left_most
-                            cuts.left_logs[found] = left_logs
-                            cuts.right_persons[found] = right_persons
-                            cuts.right_records[found] = right_records
-                            cuts.right_squared[found] = right_squared
-                            cuts.right_most[found] = right_most
-                            cuts.right_logs[found] = all_logs - left_logs
+                            where[0, found], where[1, found], where[2, found] = nodes[which], run_start, at
+                            whole[0, found], whole[1, found] = left_persons, left_records
+                            whole[2, found], whole[3, found] = left_squared, left_most
+                            whole[4, found], whole[5, found] = right_persons, right_records
+                            whole[6, found], whole[7, found] = right_squared, right_most
+                            real[0, found], real[1, found], real[2, found] = merit, left_logs, all_logs - left_logs
                             found += 1
-                if ends:
-                    _forget(person_at[run_start : at + 1], persons, left_of)
+                if ends_run:
+                    _forget(person_at, run_start, at + 1, row, nominal, pair_start, pair_category, count_of, 1)
                     run_start = at + 1
-        _forget(here, persons, all_of)
-    return _first_cuts(cuts, found)
+        _forget(person_at, here, here + n_persons, row, nominal, pair_start, pair_category, count_of, 0)
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -384,21 +393,47 @@ def _balance_change(cuts, found):
     return (on_sides - squared / (left + right)) / (left + right)
 
 
-@njit(cache=True, nogil=True)
-def sweep_median_cuts(orders, segments, nodes, persons, numeric_of_order, grid, span_of_order, criterion, split_ties):
-    """One cut a run of some nodes: the one whose left side is closest to half of the records.
+def sweep_median_cuts(
+    orders: Orders,
+    segments: Segments,
+    nodes: NDArray[np.int64],
+    persons: Persons,
+    numeric_of_order: NDArray[np.int64],
+    grid: float,
+    span_of_order: NDArray[np.float64],
+    criterion: int,
+    split_ties: bool,
+) -> Cuts:
+    """One cut per run of some nodes: the one whose left side is closest to half of the records.
 
     The merit is the balance-variance ratio with its sign turned (BALANCE_VARIANCE), or the width of the attribute
     (WIDEST). `numeric_of_order` has the numeric attribute of each order, or -1 for a nominal one; `span_of_order` the
     extent of its keys over the whole table, or the number of its categories less one.
     """
-    n_orders = segments.start.shape[0] - 1
+    cuts, *_ = _empty_cuts(count_runs(orders, segments, nodes))
+    found = write_median_cuts(
+        orders, segments, nodes, persons, numeric_of_order, grid, span_of_order, criterion, split_ties, cuts
+    )
+    return _first_cuts(cuts, found)
+
+
+@njit(cache=True, nogil=True)
+def count_runs(orders, segments, nodes):
+    """How many runs some nodes have."""
     n_runs = 0
-    for order in range(n_orders):
+    for order in range(segments.start.shape[0] - 1):
         for node in nodes:
             for at in range(segments.start[order, node], segments.end[order, node]):
                 n_runs += _ends_run(orders, at, segments.end[order, node])
-    cuts = _empty_cuts(n_runs)
+    return n_runs
+
+
+@njit(cache=True, nogil=True)
+def write_median_cuts(
+    orders, segments, nodes, persons, numeric_of_order, grid, span_of_order, criterion, split_ties, cuts
+):  # fmt: skip
+    """See `sweep_median_cuts`; gives how many cuts were written."""
+    n_orders = segments.start.shape[0] - 1
     is_left = np.zeros(len(persons.row), np.int32)
     stamp = 0
     found = 0
@@ -447,7 +482,7 @@ def sweep_median_cuts(orders, segments, nodes, persons, numeric_of_order, grid, 
             if criterion == WIDEST and numeric < 0:
                 for cut in range(first_of_order, found):
                     cuts.merit[cut] += max(runs_here - 1, 1) / span_of_order[order]
-    return _first_cuts(cuts, found)
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -460,101 +495,99 @@ def keep_best(best_of_node, merit_of_node, node, merit, allowed):
 
 
 @njit(cache=True, nogil=True)
-def mark_left(orders, run_start, position, is_left):
+def mark_left(person_at, run_start, position, is_left):
     """Mark the persons on the left of each cut."""
     for cut in range(len(run_start)):
         for at in range(run_start[cut], position[cut] + 1):
-            is_left[orders.person[at]] = True
+            is_left[person_at[at]] = True
 
 
-@njit(cache=True, nogil=True)
-def lay_out_sides(orders, segments, node, is_left):
+def lay_out_sides(
+    orders: Orders, segments: Segments, nodes: NDArray[np.int64], is_left: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """List the persons of both sides of some nodes, left before right: persons, and where each side starts."""
-    everyone = segments.start.shape[0] - 1
-    n = 0
-    for which in node:
-        n += segments.end[everyone, which] - segments.start[everyone, which]
-    laid_out = np.empty(n, np.uint32)
-    start = np.zeros(2 * len(node) + 1, np.int64)
-    n = 0
-    for i in range(len(node)):
-        for side in range(2):
-            for at in range(segments.start[everyone, node[i]], segments.end[everyone, node[i]]):
-                person = orders.person[at]
-                if is_left[person] == (side == 0):
-                    laid_out[n] = person
-                    n += 1
-            start[2 * i + side + 1] = n
+    first, last = segments.start[-1, nodes], segments.end[-1, nodes]
+    laid_out, start = np.empty(int((last - first).sum()), np.uint32), np.zeros(2 * len(nodes) + 1, np.int64)
+    lay_out(orders.person, first, last, is_left, laid_out, start)
     return laid_out, start
 
 
 @njit(cache=True, nogil=True)
-def part_orders(orders, segments, nodes, is_left):
+def lay_out(person_at, first, last, is_left, laid_out, start):
+    """See `lay_out_sides`."""
+    n = 0
+    for side in range(len(start) - 1):
+        for at in range(first[side // 2], last[side // 2]):
+            person = person_at[at]
+            if is_left[person] == (side % 2 == 0):
+                laid_out[n] = person
+                n += 1
+        start[side + 1] = n
+
+
+def part_orders(orders: Orders, segments: Segments, nodes: NDArray[np.int64], is_left: NDArray[np.bool_]) -> Segments:
     """Part every order at some nodes into persons on the left and on the right, both still sorted.
 
     Gives the segments of the sides: of each node the left one, then the right one.
     """
-    n_orders = segments.start.shape[0]
-    start = np.empty((n_orders, 2 * len(nodes)), np.int64)
-    end = np.empty((n_orders, 2 * len(nodes)), np.int64)
-    longest = 0
-    for order in range(n_orders):
-        for node in nodes:
-            longest = max(longest, segments.end[order, node] - segments.start[order, node])
-    person = np.empty(longest, np.uint32)
-    key = np.empty(longest, np.float64)
-    run = np.empty(longest, np.int32)
-    for order in range(n_orders):
-        for i in range(len(nodes)):
-            first, last = segments.start[order, nodes[i]], segments.end[order, nodes[i]]
-            write, held = first, 0
-            for at in range(first, last):
-                if is_left[orders.person[at]]:
-                    orders.person[write] = orders.person[at]
-                    orders.key[write] = orders.key[at]
-                    orders.run[write] = orders.run[at]
-                    write += 1
-                else:
-                    person[held] = orders.person[at]
-                    key[held] = orders.key[at]
-                    run[held] = orders.run[at]
-                    held += 1
-            orders.person[write:last] = person[:held]
-            orders.key[write:last] = key[:held]
-            orders.run[write:last] = run[:held]
-            start[order, 2 * i], end[order, 2 * i] = first, write
-            start[order, 2 * i + 1], end[order, 2 * i + 1] = write, last
-    return Segments(start, end)
+    first, last = segments.start.take(nodes, axis=1), segments.end.take(nodes, axis=1)
+    longest = int((last - first).max(initial=0))
+    middle = np.empty(first.shape, np.int64)
+    part(*orders, first, last, is_left, np.empty(longest, np.uint32), np.empty(longest), np.empty(longest, np.int32),
+         middle)  # fmt: skip
+    sides = (len(first), 2 * len(nodes))
+    return Segments(np.stack([first, middle], axis=2).reshape(sides), np.stack([middle, last], axis=2).reshape(sides))
 
 
 @njit(cache=True, nogil=True)
-def summaries_of_sides(laid_out, start, pair_start, pair_value, pair_records, n_values):
+def part(person_at, key_at, run_at, first, last, is_left, person, key, run, middle):
+    """See `part_orders`. `person`, `key` and `run` hold the right side for the while; writes where it starts."""
+    for order in range(first.shape[0]):
+        for node in range(first.shape[1]):
+            write, held = first[order, node], 0
+            for at in range(write, last[order, node]):
+                if is_left[person_at[at]]:
+                    person_at[write], key_at[write], run_at[write] = person_at[at], key_at[at], run_at[at]
+                    write += 1
+                else:
+                    person[held], key[held], run[held] = person_at[at], key_at[at], run_at[at]
+                    held += 1
+            middle[order, node] = write
+            for at in range(held):
+                person_at[write + at], key_at[write + at], run_at[write + at] = person[at], key[at], run[at]
+
+
+def summaries_of_sides(
+    laid_out: NDArray[np.uint32],
+    start: NDArray[np.int64],
+    pair_start: NDArray[np.int64],
+    pair_value: NDArray[np.integer],
+    pair_records: NDArray[np.integer],
+    n_values: int,
+) -> tuple[NDArray[np.int64], ...]:
     """For each side: most persons of a value, most records of a value, different values, person-value pairs."""
-    n_sides = len(start) - 1
-    most_persons = np.zeros(n_sides, np.int64)
-    most_records = np.zeros(n_sides, np.int64)
-    distinct = np.zeros(n_sides, np.int64)
-    pairs = np.zeros(n_sides, np.int64)
-    persons_of = np.zeros(n_values, np.int64)
-    records_of = np.zeros(n_values, np.int64)
-    for side in range(n_sides):
+    summaries = np.zeros((4, len(start) - 1), np.int64)
+    summarise(laid_out, start, pair_start, pair_value, pair_records, np.zeros((n_values, 2), np.int64), summaries)
+    return tuple(summaries)
+
+
+@njit(cache=True, nogil=True)
+def summarise(laid_out, start, pair_start, pair_value, pair_records, count_of, summaries):
+    """See `summaries_of_sides`. `count_of` has persons and records of each value, all zero before and after."""
+    for side in range(len(start) - 1):
         for i in range(start[side], start[side + 1]):
-            person = laid_out[i]
-            for pair in range(pair_start[person], pair_start[person + 1]):
+            for pair in range(pair_start[laid_out[i]], pair_start[laid_out[i] + 1]):
                 value = pair_value[pair]
-                if persons_of[value] == 0:
-                    distinct[side] += 1
-                persons_of[value] += 1
-                records_of[value] += pair_records[pair]
-                pairs[side] += 1
-                most_persons[side] = max(most_persons[side], persons_of[value])
-                most_records[side] = max(most_records[side], records_of[value])
+                if count_of[value, 0] == 0:
+                    summaries[2, side] += 1
+                count_of[value, 0] += 1
+                count_of[value, 1] += pair_records[pair]
+                summaries[3, side] += 1
+                summaries[0, side] = max(summaries[0, side], count_of[value, 0])
+                summaries[1, side] = max(summaries[1, side], count_of[value, 1])
         for i in range(start[side], start[side + 1]):
-            person = laid_out[i]
-            for pair in range(pair_start[person], pair_start[person + 1]):
-                persons_of[pair_value[pair]] = 0
-                records_of[pair_value[pair]] = 0
-    return most_persons, most_records, distinct, pairs
+            for pair in range(pair_start[laid_out[i]], pair_start[laid_out[i] + 1]):
+                count_of[pair_value[pair], 0] = count_of[pair_value[pair], 1] = 0
 
 
 @njit(cache=True, nogil=True)
@@ -605,7 +638,7 @@ def values_of_sides(laid_out, start, pair_start, pair_value, pair_records, n_val
 @njit(cache=True, nogil=True)
 def sweep_values(orders, segments, cut_node, cut_run_start, cut_position, pair_start, pair_value, pair_records,
                  n_values):  # fmt: skip
-    """Value summaries of both sides of given cuts, swept in one pass a run.
+    """Value summaries of both sides of given cuts, swept in one pass per run.
 
     The cuts stand in the order of their nodes, runs and positions. Counts on the left only grow; the largest on the
     right only falls, and a count of counts keeps it. Gives two arrays (cuts, 4): most persons of a value, most
@@ -748,15 +781,11 @@ def spread_of_cuts(orders, segments, cut_node, cut_run_start, cut_position, pers
 
 
 @njit(cache=True, nogil=True)
-def number_final(orders, segments, is_final, group_of_person, n_groups):
-    """Give each final node of a level the next group number; returns how many groups there are then."""
-    everyone = segments.start.shape[0] - 1
-    for node in range(len(is_final)):
-        if is_final[node]:
-            for at in range(segments.start[everyone, node], segments.end[everyone, node]):
-                group_of_person[orders.person[at]] = n_groups
-            n_groups += 1
-    return n_groups
+def number_final(person_at, first, last, group_of_person, n_groups):
+    """Give each final node of a level the next group number."""
+    for node in range(len(first)):
+        for at in range(first[node], last[node]):
+            group_of_person[person_at[at]] = n_groups + node
 
 
 @njit(cache=True, nogil=True)

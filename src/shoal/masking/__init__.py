@@ -5,10 +5,14 @@ from shoal.masking.mean import Mean
 from shoal.masking.permute import Permute
 from shoal.masking.perturb import Perturb
 from shoal.masking.publish import Mask
-from shoal.masking.ranges import Ranges
+from shoal.masking.ranges import Range
 from shoal.masking.suppress import Suppress
+from shoal.registry import Registry
 
-MASKS: dict[str, type[Mask]] = {cls.name: cls for cls in (Ranges, Mean, Suppress, Perturb, Anatomize, Permute)}
+MASKS: Registry[Mask] = Registry(
+    what="mask", contract=Mask, own=(Range, Mean, Suppress, Perturb, Anatomize, Permute), entry_points="shoal.masks"
+)
+"""Every mask by its name."""
 
 
 def mask_called(name: str) -> type[Mask]:
@@ -16,4 +20,4 @@ def mask_called(name: str) -> type[Mask]:
     return MASKS.get(name, Mask)
 
 
-__all__ = ["MASKS", "Anatomize", "Mask", "Mean", "Permute", "Perturb", "Ranges", "Suppress", "mask_called"]
+__all__ = ["MASKS", "Anatomize", "Mask", "Mean", "Permute", "Perturb", "Range", "Suppress", "mask_called"]

@@ -16,7 +16,7 @@ from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.parting import Parting, linked_values, refuse_what_links
 from shoal.masking.publish import Published, spread, without_unused_categories
-from shoal.masking.ranges import Ranges
+from shoal.masking.ranges import Range, as_it_is
 from shoal.table.columns import CategoryColumn
 from shoal.table.own_columns import COUNT, GROUP, PERSONS, RECORDS, what_is_counted
 from shoal.table.table import Table
@@ -34,24 +34,28 @@ class Anatomize(Parting):
 
     Notes
     -----
-    Where persons have several records the quasi-identifier table has one row a person, who shows the range of their own
-    values where these differ, and the number of their records is not told. Sensitive tables then count persons, and
-    records too where quasi-identifiers are masked. Beside exact ones these would link: a value that one person has in
-    37 records is that of whoever is known to come often.
+    Where persons have several records the quasi-identifier table has one row per person: it shows the range of their
+    values where these differ, and does not tell the number of their records. Sensitive tables then count persons, and
+    records too where quasi-identifiers are masked. Beside exact ones such counts would link: a value that one person
+    has in 37 records is that of whoever is known to come often.
     Group numbers and the order of rows come from secure randomness.
     """
 
     name: ClassVar[str] = "anatomize"
+    title: ClassVar[str] = "Sensitive values in tables of their own"
+    sentence: ClassVar[str] = (
+        "Sensitive values are counted by group, each attribute in a table of its own, apart from who is who."
+    )
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "spark"})
     has_tables: ClassVar[bool] = True
 
     def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
         """The quasi-identifier table and the sensitive tables."""
         refuse_what_links(table.schema, self.name, own=(COUNT, PERSONS, RECORDS))
-        one_each = table.one_record_a_person
+        one_each = table.one_record_per_person
         if table.schema.kept and not one_each:
             raise SchemaError(
-                f"The mask anatomize has one row a person, so it cannot keep columns of records: "
+                f"The mask anatomize has one row per person, so it cannot keep columns of records: "
                 f"{', '.join(table.schema.kept)}. Drop them."
             )
         number_of_group = secrecy.secret_order(grouping.n_groups) + 1
@@ -60,7 +64,7 @@ class Anatomize(Parting):
         columns = self._quasi_columns(table, grouping, order, one_each)
         columns[GROUP] = pl.Series(number_of_group[group])
         records = GroupedRecords.of(table, grouping)
-        counted = what_is_counted(one_record_a_person=one_each, shows_identities=self.shows_identities)
+        counted = what_is_counted(one_record_per_person=one_each, shows_identities=self.shows_identities)
         tables = {
             name: _sensitive_table(column, records, table, number_of_group).select(GROUP, name, *counted)
             for name, column in table.sensitive.items()
@@ -83,22 +87,19 @@ class Anatomize(Parting):
         columns: dict[str, pl.Series] = {}
         for name in table.frame.columns:
             if name in table.quasi and self.quasi_as == "range":
-                labels = Ranges().mask(table.quasi[name], by_group, table)
+                labels = Range().mask(table.quasi[name], by_group, table)
                 columns[name] = spread(labels, grouping.group_of_person[order])
             elif name in table.quasi and one_each:
                 columns[name] = without_unused_categories(table.frame[name]).gather(person_at)
             elif name in table.quasi:
-                columns[name] = spread(Ranges().mask(table.quasi[name], by_person, table), order)
+                columns[name] = spread(Range().mask(as_it_is(table.quasi[name]), by_person, table), order)
             elif name in table.schema.kept:
                 columns[name] = without_unused_categories(table.frame[name]).gather(person_at)
         return columns
 
 
 def _sensitive_table(
-    column: CategoryColumn,
-    records: GroupedRecords,
-    table: Table,
-    number_of_group: NDArray[np.int32],
+    column: CategoryColumn, records: GroupedRecords, table: Table, number_of_group: NDArray[np.int32]
 ) -> pl.DataFrame:
     """Each value of each group, with everything that can be counted of it."""
     everything = np.arange(table.n_records, dtype=np.int32)

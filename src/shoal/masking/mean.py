@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.labels import names_of_codes
 from shoal.masking.publish import Mask
+from shoal.masking.ranges import names_of_codes
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import QuasiColumn, Table
-from shoal.table.texts import texts_of_units
+from shoal.table.units import texts_of_units
 
 MORE_DECIMALS = 2
 
@@ -29,6 +29,11 @@ class Mean(Mask):
     """
 
     name: ClassVar[str] = "mean"
+    form: ClassVar[str] = "mean"
+    title: ClassVar[str] = "Means and commonest values"
+    sentence: ClassVar[str] = "A group shows the mean of its numbers and its commonest category."
+    is_in_app: ClassVar[bool] = True
+    changes_numbers: ClassVar[bool] = True
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
     has_scheme: ClassVar[bool] = True
 

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
-from shoal.masking.publish import Mask, without_unused_categories
+from shoal.masking.publish import Mask, linked_rows
+from shoal.parts import option
 from shoal.table.own_columns import GROUP, MEMBER
 from shoal.table.schema import Schema
 from shoal.table.table import Table
-
-SHOWN = ("exact", "range")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parting(Mask):
     """A mask that hides which value belongs to whom, and shows quasi-identifiers exactly or by group."""
 
-    quasi_as: str = "exact"
+    form: ClassVar[str] = "generalized"
+    quasi_as: Literal["exact", "range"] = field(
+        default="exact", metadata=option("Show quasi-identifiers as they are, or by group.")
+    )
     links_values: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.quasi_as not in SHOWN:
-            raise ParameterError("quasi_as must be 'exact' or 'range'.")
 
     @property
     def shows_identities(self) -> bool:
@@ -47,6 +45,12 @@ def refuse_what_links(schema: Schema, mask: str, *, own: tuple[str, ...] = ()) -
             f"The mask {mask} makes tables with columns of its own that are called {', '.join(taken)}: give your "
             "sensitive attribute another name."
         )
+    if schema.missing_tells_nothing:
+        raise SchemaError(
+            f"The mask {mask} publishes a missing value as one of the group's values, and does not show who has it: a "
+            f"missing '{schema.missing_tells_nothing[0]}' cannot be left out of its counts. Take it out of "
+            "missing_tells_nothing, or choose the mask range."
+        )
     if schema.time is not None:
         raise SchemaError(f"The mask {mask} publishes no times: name '{schema.time}' as dropped.")
     if not schema.sensitive:
@@ -54,19 +58,6 @@ def refuse_what_links(schema: Schema, mask: str, *, own: tuple[str, ...] = ()) -
 
 
 def linked_values(table: Table, grouping: Grouping, number_of_group: NDArray[np.int32]) -> pl.DataFrame:
-    """What only the steward keeps: which values belong to one person, by published group and without ids.
-
-    Where somebody is taken to know rules, also which values these exclude for the person.
-    """
+    """What only the steward keeps: which values belong to one person, by published group and without ids."""
     order = secrecy.secret_order(table.n_records)
-    member = secrecy.secret_order(table.n_persons)
-    person = table.person_of_record[order]
-    never = {} if table.adversary is None else table.adversary.never_columns(table.sensitive, person)
-    return pl.DataFrame(
-        {
-            GROUP: number_of_group[grouping.group_of_person[person]],
-            MEMBER: member[person],
-            **{name: without_unused_categories(table.frame[name]).gather(order) for name in table.sensitive},
-            **never,
-        }
-    )
+    return linked_rows(table, number_of_group[grouping.group_of_person[table.person_of_record[order]]], order)

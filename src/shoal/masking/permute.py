@@ -15,7 +15,7 @@ from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.parting import Parting, linked_values, refuse_what_links
 from shoal.masking.publish import Published, spread, without_unused_categories
-from shoal.masking.ranges import Ranges
+from shoal.masking.ranges import Range
 from shoal.table.own_columns import GROUP
 from shoal.table.table import Table
 
@@ -31,11 +31,13 @@ class Permute(Parting):
 
     Notes
     -----
-    For one record a person: a person with several records could be followed through them. What a reader learns of a
+    For one record per person: a person with several records could be followed through them. What a reader learns of a
     group are the counts of each attribute's values, as from anatomized tables.
     """
 
     name: ClassVar[str] = "permute"
+    title: ClassVar[str] = "Sensitive values dealt out anew"
+    sentence: ClassVar[str] = "Sensitive values are dealt out anew inside each group, each attribute on its own."
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "spark"})
 
     def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
@@ -43,12 +45,12 @@ class Permute(Parting):
         refuse_what_links(table.schema, self.name)
         if not table.schema.links_records:
             raise SchemaError(
-                "The mask permute is for one record a person, which only ids of persons show: with person_ids = 'none' "
+                "The mask permute is for one record per person, which only person ids show: with person_ids='none' "
                 "choose range, mean, suppress or anatomize."
             )
         if table.n_records != table.n_persons:
             raise SchemaError(
-                f"The mask permute is for one record a person, but {table.n_persons:,} persons have "
+                f"The mask permute is for one record per person, but {table.n_persons:,} persons have "
                 f"{table.n_records:,} records. Use anatomize or range."
             )
         order = secrecy.secret_order(table.n_records)
@@ -63,7 +65,7 @@ class Permute(Parting):
             if name not in published:
                 continue
             if name in table.quasi and self.quasi_as == "range":
-                columns[name] = spread(Ranges().mask(table.quasi[name], by_group, table), group)
+                columns[name] = spread(Range().mask(table.quasi[name], by_group, table), group)
             elif name == table.schema.person and names is not None:
                 columns[name] = names.gather(person)
             elif name in table.sensitive:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
+from shoal.errors import CannotSatisfyError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking.mean import MORE_DECIMALS, Mean
 from shoal.masking.publish import Mask, Published
 from shoal.masking.secrecy import secret_words
+from shoal.parts import option
 from shoal.table.columns import NumberColumn
 from shoal.table.table import Table
-from shoal.table.texts import texts_of_units
+from shoal.table.units import texts_of_units
 
-KINDS_OF_NOISE = ("centred", "rescaled", "published", "hybrid")
 SINGULAR = 1e-9
 """A covariance is singular where its smallest eigenvalue, columns scaled to variance 1, is not above this; a column is
 constant where its deviation, scaled by the extent in the table, is not."""
@@ -42,14 +42,14 @@ class Perturb(Mask):
 
     Notes
     -----
-    With W the scatter of records around the mean of their group, N records, G groups and one record a person, noise is
-    normal with covariance S = W / (N - G). Noise that is centred in a group of n has the expected scatter (n - 1) S,
+    With W the scatter of records around the mean of their group, N records, G groups and one record per person, noise
+    is normal with covariance S = W / (N - G). Noise that is centred in a group of n has the expected scatter (n - 1) S,
     over all groups (N - G) S = W: so no factor n / (n - 1) is needed, the N - G in S is that factor. Independent draws
     have the expected scatter (N - 1) S, which is too much by (G - 1) S = (G - 1) / (N - G) W; "rescaled" draws with
     W / (N - 1) instead.
 
-    A person's records share one draw. With w records a person, n the records of a group, the N - G above is the sum
-    over groups of n - (sum of w^2) / n, and N - 1 is N - (sum of all w^2) / N. A group of one person gets no noise when
+    A person's records share one draw. Where a person has w records and a group n, the N - G above is the sum over
+    groups of n - (sum of w^2) / n, and N - 1 is N - (sum of all w^2) / N. A group of one person gets no noise when
     centred: it shows its mean, so ask for a model that rules such groups out.
 
     "hybrid" needs more persons in every group than there are numeric columns that vary, and no group in which a column
@@ -61,16 +61,18 @@ class Perturb(Mask):
     the most frequent category of the group. Nobody may miss a number.
     """
 
-    noise: str = "centred"
-    round_to_domain: bool = False
+    noise: Literal["centred", "rescaled", "published", "hybrid"] = field(
+        default="centred", metadata=option("How noise is drawn: which means and covariances stay exact.")
+    )
+    round_to_domain: bool = field(default=False, metadata=option("Round and clip to what the column can hold."))
     name: ClassVar[str] = "perturb"
+    form: ClassVar[str] = "noise"
+    title: ClassVar[str] = "Means and noise"
+    sentence: ClassVar[str] = (
+        "Numbers are shown as the mean of the group and noise, categories as the commonest of the group."
+    )
     shows_groups: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.noise not in KINDS_OF_NOISE:
-            raise ParameterError("noise must be 'centred', 'rescaled', 'published' or 'hybrid'.")
-        if not isinstance(self.round_to_domain, bool):
-            raise ParameterError("round_to_domain must be True or False.")
+    changes_numbers: ClassVar[bool] = True
 
     def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
         """The perturbed table; noise from `rng`, or else from the system's secure randomness."""
@@ -79,7 +81,7 @@ class Perturb(Mask):
         if not table.schema.links_records:
             raise SchemaError(
                 "The mask perturb gives all records of a person the same noise, by which they could be put together "
-                "again: with person_ids = 'none' choose range, mean or suppress."
+                "again: with person_ids='none' choose range, mean or suppress."
             )
         normal = _secret_normal if rng is None else rng.standard_normal
         scaled = np.stack([_scaled(column) for column in columns], axis=1)
@@ -217,7 +219,7 @@ def _refuse(columns: list[NumberColumn], table: Table) -> None:
         named = ", ".join(f"'{name}' in {count:,}" for name, count in missing.items())
         raise SchemaError(
             f"The mask perturb needs every number, but some are missing: {named} of {table.n_records:,} records. "
-            "Complete them, leave these records out (missing = 'drop'), or use the mask mean."
+            "Complete them, leave these records out (missing='drop'), or use the mask mean."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,6 +15,8 @@ from shoal.grouping.grouping import Grouping
 from shoal.masking import secrecy
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.times import masked_times
+from shoal.models.contract import Model
+from shoal.models.counts import BACKGROUND, JOINT, SPREAD_OF_RECORDS
 from shoal.parts import Part
 from shoal.table.own_columns import GROUP, MEMBER
 from shoal.table.table import QuasiColumn, Table
@@ -26,6 +29,7 @@ class Mask(Part):
     belong to the person beside whom they stand, and every model is recounted from the published table by that.
     """
 
+    sentence: ClassVar[str] = "Groups are masked."
     links_values: ClassVar[bool] = True
     """Whether the published table shows which values belong to one person. Where it does not, values are counted by
     the group that a column `group` names."""
@@ -33,8 +37,13 @@ class Mask(Part):
     """Whether each sensitive attribute is published in a table of its own, which counts its values by group."""
     has_scheme: ClassVar[bool] = False
     """Whether each group shows one label per quasi-identifier, by which later records can be masked."""
+    form: ClassVar[str] = "label"
+    """How a cell of a quasi-identifier is read: "generalized" (a range, a set or a node), "agreed" (the value of the
+    whole group, or nothing), "mean", "noise"; "label" is what nobody can read back."""
     shows_groups: ClassVar[bool] = True
     """Whether the persons of a group look alike. Where they do not, models are judged by the grouping only."""
+    changes_numbers: ClassVar[bool] = False
+    """Whether numbers are shown that nobody need have, such as means, so that nothing fits a person exactly."""
 
     @property
     def shows_identities(self) -> bool:
@@ -69,6 +78,33 @@ def as_mask(given: Any) -> Mask:
     if isinstance(given, type) or not callable(getattr(given, "mask", None)):
         raise ParameterError(f"A mask is expected by its name or as an object with 'mask', not {type(given).__name__}.")
     return OwnMask(given)
+
+
+def refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
+    """Refuse models of how records are spread over persons where exact quasi-identifiers tell who is who."""
+    spread = [model.name for model in models if model.needs & SPREAD_OF_RECORDS]
+    if spread and mask.shows_identities:
+        raise ParameterError(
+            f"{', '.join(spread)} cannot be promised with the mask {mask.name}: it publishes "
+            "exact quasi-identifiers, so identities are visible. Mask these too with quasi_as='range', or drop the "
+            "model."
+        )
+
+
+def refuse_histories(mask: Mask, models: Sequence[Model]) -> None:
+    """Refuse models of histories where values are published apart from the persons who have them."""
+    asked = [model.name for model in models if model.of_histories is not None]
+    if asked and not mask.links_values:
+        raise ParameterError(
+            f"{', '.join(asked)} cannot be promised with the mask {mask.name}: it publishes values apart from persons, "
+            "so that no history is shown. Choose the mask range, or drop the model."
+        )
+    together = [model.name for model in models if model.needs & (JOINT | BACKGROUND)]
+    if asked and together:
+        raise ParameterError(
+            f"{', '.join(asked)} hides values, and {', '.join(together)} needs to know every value. Ask for "
+            "h-affiliation or l-diversity beside it."
+        )
 
 
 @dataclass(frozen=True)
@@ -119,7 +155,10 @@ def published_by_labels(table: Table, grouping: Grouping, mask: Mask) -> Publish
             columns[name] = masked_times(table).gather(order)
         else:
             columns[name] = without_unused_categories(table.frame[name]).gather(order)
-    linked = None if table.schema.links_records else linked_rows(table, group, order)
+    linked = None
+    if not table.schema.links_records:
+        number = secrecy.secret_order(int(group.max()) + 1) + 1
+        linked = linked_rows(table, number[group], order)
     return Published(pl.DataFrame(columns), group, order, names, linked=linked, excluded=_excluded(table, order))
 
 
@@ -127,17 +166,17 @@ def _has_pseudonyms(table: Table) -> bool:
     return table.schema.person is not None and table.schema.links_records
 
 
-def linked_rows(table: Table, group: NDArray[np.int32], order: NDArray[np.int32]) -> pl.DataFrame:
-    """What only the steward keeps where no person ids are published: group and person of each published record."""
-    member = secrecy.secret_order(table.n_persons)
-    never = {} if table.adversary is None else table.adversary.never_columns(
-        table.sensitive, table.person_of_record[order]
-    )  # fmt: skip
-    number = secrecy.secret_order(int(group.max()) + 1) + 1
+def linked_rows(table: Table, number_of_group: NDArray[np.int32], order: NDArray[np.int32]) -> pl.DataFrame:
+    """What only the steward keeps: of records in an order the number of their group, their person and their values.
+
+    Where somebody is taken to know rules, also which values these exclude for the person.
+    """
+    person = table.person_of_record[order]
+    never = {} if table.adversary is None else table.adversary.never_columns(table.sensitive, person)
     return pl.DataFrame(
         {
-            GROUP: number[group],
-            MEMBER: member[table.person_of_record[order]],
+            GROUP: number_of_group,
+            MEMBER: secrecy.secret_order(table.n_persons)[person],
             **{name: without_unused_categories(table.frame[name]).gather(order) for name in table.sensitive},
             **never,
         }
@@ -152,7 +191,7 @@ def _excluded(table: Table, order: NDArray[np.int32]) -> pl.DataFrame | None:
 
 
 def spread(label_of_group: pl.Series, group_of_record: NDArray[np.int32]) -> pl.Series:
-    """A label a record from a label a group; texts are dictionary-encoded, each stands in memory once."""
+    """A label per record from a label per group; texts are dictionary-encoded, each stands in memory once."""
     if label_of_group.dtype == pl.String:
         label_of_group = label_of_group.cast(pl.Categorical)
     return label_of_group.gather(group_of_record)

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.labels import EVERYTHING, between, names_of_codes, or_missing
 from shoal.masking.publish import Mask
-from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.parts import option
+from shoal.table.columns import CategoryColumn, NumberColumn, has_hierarchy
 from shoal.table.hierarchy import Hierarchy
+from shoal.table.label_sets import EVERYTHING, MISSING, as_end, as_one, as_set
 from shoal.table.levels import texts_in_hierarchy
+from shoal.table.node_sets import NodeSets, node_sets
+from shoal.table.rounding import Step, is_rounded, rounded_out, step_of_groups
 from shoal.table.table import QuasiColumn, Table
-from shoal.table.texts import texts_of_floats, texts_of_units
+from shoal.table.units import texts_of_floats, texts_of_units
 
 Ends = NDArray[Any]
 """Range ends in units, or in floats where a column keeps floats."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranges(Mask):
+class Range(Mask):
     """Show 84-86 for numbers, {a, b} for categories, `*` where every category is covered.
 
     Parameters
@@ -35,18 +38,21 @@ class Ranges(Mask):
 
     Notes
     -----
-    A column with a hierarchy shows the lowest common ancestor of a group's values. A missing value is shown as such:
+    A column with a hierarchy shows the lowest common ancestor of a group's values; where that covers more than half of
+    the hierarchy's values, the few nodes below it that cover less together, {A, B}. A missing value is shown as such:
     "84-86 or missing". A single value stays itself.
     """
 
-    code_extremes: bool = False
+    code_extremes: bool = field(
+        default=False, metadata=option("Top- and bottom-code an extreme value that only one person has.")
+    )
     name: ClassVar[str] = "range"
+    form: ClassVar[str] = "generalized"
+    title: ClassVar[str] = "Ranges and sets of values"
+    sentence: ClassVar[str] = "A group shows ranges of numbers and sets of categories."
+    is_in_app: ClassVar[bool] = True
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
     has_scheme: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.code_extremes, bool):
-            raise ParameterError("code_extremes must be true or false.")
 
     def why_not_on(self, engine: str) -> list[str]:
         """Why an engine does not code extremes."""
@@ -68,7 +74,7 @@ class Ranges(Mask):
         return self._ranges(column, records, table)
 
     def _ranges(self, column: NumberColumn, records: GroupedRecords, table: Table) -> pl.Series:
-        low, high, n_missing = records.ends(column)
+        low, high, n_missing = shown_ends(column, records)
         low_texts, high_texts = _texts(column, low), _texts(column, high)
         spaced = column.kind != "number" or _has_dashes(column, low_texts, high_texts)
         labels = between(low_texts, high_texts, spaced=spaced)
@@ -77,8 +83,78 @@ class Ranges(Mask):
             covered = pl.Series((low == lowest) & (high == highest) & (low != high))
             labels = pl.select(pl.when(covered).then(pl.lit(EVERYTHING)).otherwise(labels)).to_series()
         if self.code_extremes:
-            labels = _code_extremes(column, table, low, high, labels)
+            labels = _code_extremes(column, table, *records.ends(column)[:2], labels)
         return or_missing(labels, n_missing, records.n_records)
+
+
+def as_it_is(column: QuasiColumn) -> QuasiColumn:
+    """The column, of which the ends of ranges are not rounded."""
+    if column.source is None or column.source.round is None:
+        return column
+    return replace(column, source=replace(column.source, round=None))
+
+
+def shown_ends(column: NumberColumn, records: GroupedRecords) -> tuple[Ends, Ends, NDArray[np.int64]]:
+    """The ends of each group's range as they are shown, rounded where that is asked, and how many records miss it."""
+    low, high, n_missing = records.ends(column)
+    step = step_of_groups(column, low, high, records.n_records)
+    return *rounded_out(column, low, high, step), n_missing
+
+
+def steps_shown(quasi: Mapping[str, QuasiColumn], records: GroupedRecords, mask: Mask) -> dict[str, Step]:
+    """To what the ends of ranges are rounded, for each column of which they are."""
+    if mask.form != "generalized" or mask.shows_identities:
+        return {}
+    numbers = [column for column in quasi.values() if isinstance(column, NumberColumn) and is_rounded(column)]
+    steps = {column.name: step_of_groups(column, *records.ends(column)[:2], records.n_records) for column in numbers}
+    return {name: step for name, step in steps.items() if step is not None}
+
+
+class EndOwners:
+    """Whose own values the ends of a column's ranges are, as records are seen some by some."""
+
+    def __init__(self, column: NumberColumn, records: GroupedRecords) -> None:
+        low, high, _ = shown_ends(column, records)
+        self.ends = (low, high)
+        self.is_range = low != high
+        self.first = [np.full(records.n_groups, np.iinfo(np.int32).max) for _ in self.ends]
+        self.last = [np.full(records.n_groups, -1) for _ in self.ends]
+
+    def see(self, column: NumberColumn, person: NDArray[np.int32], group: NDArray[np.int32]) -> None:
+        """See some records."""
+        values = column.units if column.floats is None else column.floats
+        present = np.ones(len(values), np.bool_) if column.is_missing is None else ~column.is_missing
+        for end, first, last in zip(self.ends, self.first, self.last, strict=True):
+            is_there = present & (values == end[group])
+            np.minimum.at(first, group[is_there], person[is_there])
+            np.maximum.at(last, group[is_there], person[is_there])
+
+    def counted(self) -> dict[str, int]:
+        """How many ends there are, and how many are the own value of exactly one person of the group."""
+        lone = sum(int((first == last)[self.is_range].sum()) for first, last in zip(self.first, self.last, strict=True))
+        return {"ends": 2 * int(self.is_range.sum()), "lone": lone}
+
+
+def end_owners(quasi: Mapping[str, QuasiColumn], records: GroupedRecords, mask: Mask) -> dict[str, EndOwners]:
+    """Nobody seen yet, for each number and date that is shown as ranges."""
+    if mask.form != "generalized" or mask.shows_identities:
+        return {}
+    ranged = [
+        column
+        for column in quasi.values()
+        if isinstance(column, NumberColumn) and not column.categories and not has_hierarchy(column)
+    ]
+    return {column.name: EndOwners(column, records) for column in ranged}
+
+
+def lone_ends(table: Table, records: GroupedRecords, mask: Mask) -> dict[str, dict[str, int]]:
+    """How many ends of ranges are published of each number and date, and how many are one person's own value alone."""
+    owners = end_owners(table.quasi, records, mask)
+    for name, seen in owners.items():
+        column = table.quasi[name]
+        assert isinstance(column, NumberColumn)
+        seen.see(column, table.person_of_record, records.group_of_record)
+    return {name: seen.counted() for name, seen in owners.items()}
 
 
 def _has_dashes(column: NumberColumn, low: pl.Series, high: pl.Series) -> bool:
@@ -89,7 +165,9 @@ def _has_dashes(column: NumberColumn, low: pl.Series, high: pl.Series) -> bool:
 
 
 def _texts(column: NumberColumn, values: Ends) -> pl.Series:
-    return texts_of_units(column, values) if column.floats is None else texts_of_floats(values)
+    texts = texts_of_units(column, values) if column.floats is None else texts_of_floats(values)
+    odd = {name: as_end(name) for name in column.categories or () if as_end(name) != name}
+    return texts.replace(odd) if odd else texts
 
 
 def lone_extremes(column: NumberColumn, table: Table) -> int:
@@ -102,7 +180,7 @@ def lone_extremes(column: NumberColumn, table: Table) -> int:
 
 
 def _values_and_persons(column: NumberColumn, table: Table) -> tuple[Ends, NDArray[np.int32]]:
-    """The values that are not missing, and whose they are."""
+    """The values that are not missing, and their persons."""
     values = column.units if column.floats is None else column.floats
     if column.is_missing is None:
         return values, table.person_of_record
@@ -152,8 +230,8 @@ def _code_extremes(column: NumberColumn, table: Table, low: Ends, high: Ends, la
 
 def _sets(column: CategoryColumn, records: GroupedRecords) -> pl.Series:
     start, codes, _ = records.categories(column)
-    names = names_of_codes(column)
-    of_one = [*names[: len(column.categories)], None]  # a group that misses the value as a whole shows nothing
+    names: list[str | None] = [*column.categories.cast(pl.String), None]
+    of_one = [None if name is None else as_one(name) for name in names]  # nothing where all miss the value
     labels: list[str | None] = pl.Series(of_one, dtype=pl.String).gather(codes[start[:-1]]).to_list()
     known: dict[tuple[int, ...], str] = {}
     starts, members = start.tolist(), codes.tolist()
@@ -161,13 +239,30 @@ def _sets(column: CategoryColumn, records: GroupedRecords) -> pl.Series:
         together = tuple(members[starts[group] : starts[group + 1]])
         if together not in known:
             is_everything = len(together) == column.n_codes
-            known[together] = EVERYTHING if is_everything else "{" + ", ".join(names[code] for code in together) + "}"
+            known[together] = EVERYTHING if is_everything else as_set(names[code] for code in together)
         labels[group] = known[together]
     return pl.Series(labels, dtype=pl.String)
 
 
 def _ancestors(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecords) -> pl.Series:
-    """The lowest node of the hierarchy above all values of a group."""
+    """The lowest node of the hierarchy above all values of a group; where it covers too much, a few below it."""
+    known, group, codes = _values_of_groups(column, hierarchy, records)
+    labels = hierarchy.common_ancestor_of_groups(known, group, codes, records.n_groups)
+    sets = node_sets(hierarchy, known, group, codes)
+    for number in sets.nodes_of_group:
+        labels[number] = sets.text(number)
+    return or_missing(pl.Series(labels, dtype=pl.String), records.n_missing(column), records.n_records)
+
+
+def sets_of_groups(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecords) -> NodeSets:
+    """The groups that show several nodes of a column's hierarchy."""
+    return node_sets(hierarchy, *_values_of_groups(column, hierarchy, records))
+
+
+def _values_of_groups(
+    column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecords
+) -> tuple[list[str], NDArray[np.int32], NDArray[np.int32]]:
+    """The different values as the hierarchy writes them, and in which group which of them is."""
     if isinstance(column, CategoryColumn):
         start, categories, _ = records.categories(column)
         group = np.repeat(np.arange(records.n_groups, dtype=np.int32), np.diff(start))
@@ -179,5 +274,24 @@ def _ancestors(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecord
         known = [text for text in texts if text is not None]
     hierarchy.check_covers(known, column=column.name)
     present = codes < len(known)
-    labels = hierarchy.common_ancestor_of_groups(known, group[present], codes[present], records.n_groups)
-    return or_missing(pl.Series(labels, dtype=pl.String), records.n_missing(column), records.n_records)
+    return known, group[present], codes[present]
+
+
+def between(low: pl.Series, high: pl.Series, *, spaced: bool) -> pl.Series:
+    """Ranges: 84-86, or -5 to -2 where a dash could be mistaken (`spaced`); a single value stays itself."""
+    joined = low + (" to " if spaced else "-") + high
+    return joined.zip_with(low != high, low)
+
+
+def or_missing(labels: pl.Series, n_missing: NDArray[np.int64], n_records: NDArray[np.int64]) -> pl.Series:
+    """Labels of groups in which some records miss the value ("84-86 or missing") or all do (null)."""
+    some = pl.Series(n_missing > 0)
+    every = pl.Series(n_missing == n_records)
+    labels = (labels + f" or {MISSING}").zip_with(some & ~every, labels)
+    return pl.select(pl.when(every).then(None).otherwise(labels)).to_series()
+
+
+def names_of_codes(column: CategoryColumn) -> list[str]:
+    """The text of each category, missing last."""
+    names = column.categories.cast(pl.String).to_list()
+    return [*names, MISSING] if column.has_missing else names

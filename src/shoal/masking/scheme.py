@@ -15,11 +15,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.labels import EVERYTHING, names_of_codes
 from shoal.masking.publish import Published
+from shoal.masking.ranges import names_of_codes, sets_of_groups, shown_ends
 from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.label_sets import EVERYTHING
 from shoal.table.table import QuasiColumn, Table
-from shoal.table.texts import texts_of_floats, texts_of_units
+from shoal.table.units import texts_of_floats, texts_of_units
 
 FORM: dict[str, Any] = {
     "column": pl.String,
@@ -33,7 +35,8 @@ FORM: dict[str, Any] = {
     "missing": pl.Boolean,
 }
 """One line for each quasi-identifier and group. `low` and `high` are of numbers and dates, null where open; `members`
-are of categories; `anything` says that every value is covered, `missing` that a missing one is."""
+are of categories, and of groups that show several nodes of a hierarchy; `anything` says that every value is covered,
+`missing` that a missing one is."""
 
 BELOW, ABOVE = " or less", "at least "
 
@@ -75,8 +78,8 @@ class _Part:
     def _covered(self, mask: str) -> dict[str, Any]:
         if mask == "mean":
             return {"low": self.labels, "high": self.labels}
-        if self._kind() == "node":
-            return {}
+        if self.column.source is not None and self.column.source.hierarchy is not None:
+            return {"members": self._nodes(self.column.source.hierarchy)}
         if isinstance(self.column, CategoryColumn):
             start, codes, _ = self.records.categories(self.column)
             names = pl.Series(names_of_codes(self.column), dtype=pl.String).gather(codes).to_list()
@@ -86,13 +89,22 @@ class _Part:
                 for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
             ]
             return {"members": present}
-        low, high, n_missing = self.records.ends(self.column)
+        low, high, n_missing = shown_ends(self.column, self.records)
         has_values = n_missing < self.records.n_records
         if self.column.categories:
             order = self.column.categories
             ends = zip(low.tolist(), high.tolist(), has_values.tolist(), strict=True)
             return {"members": [list(order[first : last + 1]) if is_any else [] for first, last, is_any in ends]}
         return self._open_ended(_texts(self.column, low), _texts(self.column, high), has_values)
+
+    def _nodes(self, hierarchy: Hierarchy) -> list[list[str] | None]:
+        """The nodes of the groups that show several."""
+        sets = sets_of_groups(self.column, hierarchy, self.records)
+        shown = self.labels.fill_null("").str.strip_suffix(" or missing").to_list()
+        return [
+            sets.labels(group) if group in sets.nodes_of_group and sets.text(group) == label else None
+            for group, label in enumerate(shown)
+        ]
 
     def _open_ended(self, low: pl.Series, high: pl.Series, has_values: NDArray[np.bool_]) -> dict[str, Any]:
         """Ends of ranges; one that is published as open is open here, and a group without values covers none."""
@@ -110,7 +122,7 @@ class _Part:
 
 
 def scheme_of(table: Table, published: Published, mask: Any) -> pl.DataFrame:
-    """The scheme of a release, for masks that show a label a group."""
+    """The scheme of a release, for masks that show a label per group."""
     group_of_record = np.empty(table.n_records, dtype=np.int32)
     group_of_record[published.record_of_published] = published.group_of_record
     records = GroupedRecords(group_of_record, int(group_of_record.max()) + 1)

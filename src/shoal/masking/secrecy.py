@@ -59,7 +59,7 @@ def long_pseudonyms(n: int) -> pl.Series:
 
 
 def _names(words: Sequence[NDArray[np.uint64]], length: int) -> pl.Series:
-    """Names from random words, twelve signs a word."""
+    """Names from random words, twelve signs per word."""
     signs = np.empty((len(words[0]), length), dtype=np.uint8)
     signs[:, 0] = ord("P")
     for place in range(length - 1):

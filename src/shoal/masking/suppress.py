@@ -8,10 +8,10 @@ from typing import ClassVar
 import polars as pl
 
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.labels import EVERYTHING
 from shoal.masking.publish import Mask
-from shoal.masking.ranges import Ranges
+from shoal.masking.ranges import Range
 from shoal.table.columns import CategoryColumn
+from shoal.table.label_sets import EVERYTHING
 from shoal.table.table import QuasiColumn, Table
 
 
@@ -20,6 +20,10 @@ class Suppress(Mask):
     """Show a value only where all records of the group agree on it."""
 
     name: ClassVar[str] = "suppress"
+    form: ClassVar[str] = "agreed"
+    title: ClassVar[str] = "Values that a whole group shares, else nothing"
+    sentence: ClassVar[str] = "A group shows only what all of its records share."
+    is_in_app: ClassVar[bool] = True
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream"})
     has_scheme: ClassVar[bool] = True
 
@@ -31,5 +35,5 @@ class Suppress(Mask):
         else:
             low, high, n_missing = records.extremes(column)
             agree = pl.Series((low == high) & ((n_missing == 0) | (n_missing == records.n_records)))
-        shown = Ranges().mask(column, records, table)
+        shown = Range().mask(column, records, table)
         return pl.select(pl.when(agree).then(shown).otherwise(pl.lit(EVERYTHING))).to_series()

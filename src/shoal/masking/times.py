@@ -7,9 +7,18 @@ import polars as pl
 from shoal.errors import SchemaError
 from shoal.masking import secrecy
 from shoal.table.schema import Schema
-from shoal.table.shared_dates import SharedDates, is_placeholder, shared_dates
+from shoal.table.spelling import TEXTS
 from shoal.table.table import Table
-from shoal.table.times import TEXTS, in_zone, local_days, refuse_untold, written_times, zone_of
+from shoal.table.times import (
+    SharedDates,
+    in_zone,
+    is_placeholder,
+    local_days,
+    refuse_untold,
+    shared_dates,
+    written_times,
+    zone_of,
+)
 
 
 def how_times_are_shown(schema: Schema) -> str:
@@ -83,7 +92,7 @@ def refuse_no_zone(name: str, n_offsets: int, schema: Schema) -> None:
     if n_offsets and schema.zone is None:
         raise SchemaError(
             f"The time column '{name}' holds {n_offsets:,} times with an offset from UTC, so that the time of day to "
-            "keep is not told. Say the time zone: zone = 'Europe/Berlin' for example, or zone = 'UTC'."
+            "keep is not told. Say the time zone: zone='Europe/Berlin' for example, or zone='UTC'."
         )
 
 
@@ -106,7 +115,7 @@ def no_dates(name: str) -> SchemaError:
     """What to say of a time column that cannot be shifted."""
     return SchemaError(
         f"The time column '{name}' holds no dates, so it cannot be shifted. Publish it as a sequence: "
-        "time_as = 'sequence'."
+        "time_as='sequence'."
     )
 
 

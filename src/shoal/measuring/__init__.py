@@ -1,1 +1,1 @@
-"""Stage 4: numbers about a table or a release."""
+"""Stage 5: what a release cost and what it is good for; tuning."""

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from shoal.errors import ParameterError, SchemaError, did_you_mean
+from shoal.errors import ParameterError, SchemaError
 from shoal.kernels import querying
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.mean import Mean
+from shoal.masking.shown_labels import numbers_of
 from shoal.measuring.asking import Query, asked_of, column_of, random_conditions
-from shoal.measuring.queries import ByConditions, BySelectivity, errors_by_conditions, errors_by_selectivity
+from shoal.measuring.queries import (
+    ByConditions,
+    BySelectivity,
+    ToldApart,
+    errors_by_conditions,
+    errors_by_selectivity,
+    mean_error,
+)
 from shoal.measuring.shown import (
     MISSING,
     PERTURBED,
@@ -53,7 +61,7 @@ class Aggregate(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AggregateError:
+class AggregateError(ToldApart):
     """How far the estimates of one kind of query are off; None where there is no query to take a mean of.
 
     Attributes
@@ -83,28 +91,6 @@ class AggregateError:
     n_unanswered: int
     by_conditions: tuple[ByConditions, ...] = ()
     by_selectivity: tuple[BySelectivity, ...] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        """The keys of the JSON contract."""
-        return {
-            **vars(self),
-            "by_conditions": [part._asdict() for part in self.by_conditions],
-            "by_selectivity": [part._asdict() for part in self.by_selectivity],
-        }
-
-
-def checked_kinds(kinds: object) -> tuple[str, ...]:
-    """Kinds of queries, each known and named once."""
-    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
-        raise ParameterError(f"query_kinds must be a list of {', '.join(QUERY_KINDS)}, not one {type(kinds).__name__}.")
-    asked = tuple(dict.fromkeys(str(kind) for kind in kinds))
-    for kind in asked:
-        if kind not in QUERY_KINDS:
-            raise ParameterError(
-                f"There is no kind of query '{kind}'. Choose from: {', '.join(QUERY_KINDS)}."
-                f"{did_you_mean(kind, QUERY_KINDS)}"
-            )
-    return asked
 
 
 def refuse_no_numbers(table: Table, kinds: Sequence[str]) -> None:
@@ -179,8 +165,7 @@ def _numbers_of(column: QuasiColumn) -> FloatArray | None:
     if isinstance(column, NumberColumn):
         if column.kind != "number" or column.width:
             return None
-        numbers: FloatArray = column.floats if column.floats is not None else column.units / 10.0**column.decimals
-        return numbers if column.is_missing is None else np.where(column.is_missing, np.nan, numbers)
+        return numbers_of(column)
     of_codes = _numbers_of_codes(column)
     return None if of_codes is None else np.append(of_codes, np.nan)[column.codes]
 
@@ -377,10 +362,10 @@ def aggregate_error(
     if len(queries) and queries[0].kind != "sum":
         extents = {name: _extent(table, name) for name in {query.column for query in queries}}
         extent = np.array([extents[query.column] for query in queries])[asked]
-        scaled = _mean(np.where(is_unanswered, 1.0, distance / extent))
+        scaled = mean_error(np.where(is_unanswered, 1.0, distance / extent))
     n_conditions = np.array([len(query.conditions) for query in queries])[asked][~is_zero]
     return AggregateError(
-        all=_mean(relative),
+        all=mean_error(relative),
         scaled=scaled,
         n_queries=len(relative),
         n_zero=int(is_zero.sum()),
@@ -423,7 +408,3 @@ def _extent(table: Table, name: str) -> float:
     assert numbers is not None
     present = numbers[~np.isnan(numbers)]
     return float(np.ptp(present)) or 1.0 if len(present) else 1.0
-
-
-def _mean(errors: FloatArray) -> float | None:
-    return float(errors.mean()) if len(errors) else None

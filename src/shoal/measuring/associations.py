@@ -16,15 +16,6 @@ from shoal.measuring.shown import Released, view_of
 from shoal.table.columns import CategoryColumn
 from shoal.table.table import Table
 
-__all__ = [
-    "Association",
-    "AssociationError",
-    "Mining",
-    "association_error_of",
-    "association_rules",
-    "released_rules",
-]
-
 
 @dataclass(frozen=True)
 class Association:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.masking.labels import MISSING as MISSING_TEXT
-from shoal.masking.labels import names_of_codes
+from shoal.masking.ranges import names_of_codes
 from shoal.measuring.shown import numbers_of_units
 from shoal.models.exact import FloatArray, IntArray
 from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.table.label_sets import MISSING as MISSING_TEXT
 from shoal.table.table import QuasiColumn, Table
-from shoal.table.texts import texts_of_units
+from shoal.table.units import texts_of_units
 
 FEWEST_PERSONS = 10
 """No class has fewer persons."""
@@ -36,7 +36,7 @@ LAST_DAY = dt.date.max.toordinal()
 
 
 @dataclass(frozen=True)
-class Classes:
+class ColumnClasses:
     """The classes of a column: their names, and the class of any value of it."""
 
     labels: tuple[str, ...]
@@ -60,7 +60,7 @@ class Classes:
         return np.bincount(self.class_of_record, minlength=len(self))
 
 
-def classes_of(column: QuasiColumn, table: Table) -> Classes | None:
+def classes_of(column: QuasiColumn, table: Table) -> ColumnClasses | None:
     """The classes of a column, or None where there would be fewer than two."""
     if isinstance(column, CategoryColumn):
         classes = _classes_of_categories(column, table)
@@ -96,7 +96,7 @@ class _Having:
 # --- categories ------------------------------------------------------------------------------------------------------
 
 
-def _classes_of_categories(column: CategoryColumn, table: Table) -> Classes:
+def _classes_of_categories(column: CategoryColumn, table: Table) -> ColumnClasses:
     """The commonest categories, each a class; all the others together are one more, the last."""
     records = np.bincount(column.codes, minlength=column.n_codes)
     order = np.argsort(-records, kind="stable")[: MOST_CATEGORIES - (column.n_codes > MOST_CATEGORIES)]
@@ -117,14 +117,14 @@ def _classes_of_categories(column: CategoryColumn, table: Table) -> Classes:
     if n_others:
         labels.append(f"all others ({n_others:,})")
     part = class_of_code if column.has_missing else np.append(class_of_code, class_of_code[-1:])
-    return Classes(tuple(labels), class_of_code[column.codes], None, part)
+    return ColumnClasses(tuple(labels), class_of_code[column.codes], None, part)
 
 
 # --- numbers, dates and ordered categories ---------------------------------------------------------------------------
 
 
-def _classes_of_units(column: NumberColumn, table: Table) -> Classes:
-    """Classes between round ends; neighbours are put together until each has enough persons."""
+def _classes_of_units(column: NumberColumn, table: Table) -> ColumnClasses:
+    """ColumnClasses between round ends; neighbours are put together until each has enough persons."""
     ends, named = _round_ends(column)
     part_of_record = _parts_of_units(column, ends)
     missing = len(ends) + 1
@@ -142,7 +142,7 @@ def _classes_of_units(column: NumberColumn, table: Table) -> Classes:
         labels.append(MISSING_TEXT)
     elif n_missing:
         labels[0] += f" or {MISSING_TEXT}"
-    return Classes(tuple(labels), class_of_part[part_of_record], ends, class_of_part)
+    return ColumnClasses(tuple(labels), class_of_part[part_of_record], ends, class_of_part)
 
 
 def _parts_of_units(column: NumberColumn, ends: IntArray) -> NDArray[np.int8]:
@@ -246,7 +246,7 @@ def _ends_of_floats(column: NumberColumn, low: int, high: int) -> tuple[IntArray
 
 
 def _ends_of_steps(column: NumberColumn) -> tuple[IntArray, Named]:
-    """One class a category; where there are very many, several together."""
+    """One class per category; where there are very many, several together."""
     n, names = len(column.categories), column.categories
     ends = np.arange(1, n)[:: max(1, -(-n // MOST_STEPS))]
 
@@ -259,7 +259,7 @@ def _ends_of_steps(column: NumberColumn) -> tuple[IntArray, Named]:
 
 
 def _ends_of_dates(low: int, high: int) -> tuple[IntArray, Named]:
-    """Classes of months or years; where all dates lie within two months, of days."""
+    """ColumnClasses of months or years; where all dates lie within two months, of days."""
     months = _month(high) - _month(low)
     if months < 2:
         days = np.array(_multiples(low, high, max(_round_step((high - low) / MOST_STEPS), 1)), dtype=np.int64)

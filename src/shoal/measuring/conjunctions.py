@@ -117,7 +117,7 @@ class Counts:
         cuts = cuts_of(columns)
         laid = entries.laid_out(columns, cuts, by_minimum=mining.conjunction == "minimum")
         everything = np.bincount(laid.value, weights=laid.weight, minlength=n_values).astype(np.float64)
-        search = Search(
+        search = ConjunctionSearch(
             laid,
             n_values=n_values,
             max_len=mining.max_len,
@@ -175,7 +175,7 @@ def _values_of_places(table: Table, view: View, sensitive: CategoryColumn) -> tu
 
 
 @dataclass(frozen=True)
-class Laid:
+class LaidColumns:
     """Entries as the search needs them: what each shows of each column, its value and weight; and degrees of nodes."""
 
     shown: tuple[IntArray, ...]
@@ -194,7 +194,7 @@ class Entries:
     value: IntArray
     weight: FloatArray
 
-    def laid_out(self, columns: list[NodeColumn], cuts: tuple[Cut, ...], *, by_minimum: bool) -> Laid:
+    def laid_out(self, columns: list[NodeColumn], cuts: tuple[Cut, ...], *, by_minimum: bool) -> LaidColumns:
         """Entries that show the same taken together.
 
         For the minimum the entries are repeated for every cut: the minimum of degrees is the mean over cuts of whether
@@ -218,10 +218,10 @@ class Entries:
                 sum(cut.weight * at.at(cut.least) for cut in (cuts if column.margin else CRISP))
                 for column, at in zip(columns, self.columns, strict=True)
             ]
-            return Laid(tuple(shown), value, weight, tuple(csc_array(one) for one in degrees))
+            return LaidColumns(tuple(shown), value, weight, tuple(csc_array(one) for one in degrees))
         stacked = [vstack([at.at(cut.least) for cut in cuts]) for at in self.columns]
         n_shown = [one.shape[0] // len(cuts) for one in stacked]
-        return Laid(
+        return LaidColumns(
             tuple(
                 np.concatenate([codes + cut * n for cut in range(len(cuts))])
                 for codes, n in zip(shown, n_shown, strict=True)
@@ -233,10 +233,10 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Search:
+class ConjunctionSearch:
     """Frequent conjunctions, found column by column: none is frequent that contains one that is not."""
 
-    laid: Laid
+    laid: LaidColumns
     n_values: int
     max_len: int
     least: float

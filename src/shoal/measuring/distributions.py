@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.querying import Shown
 from shoal.masking.grouped import GroupedRecords
-from shoal.measuring.classes import FEWEST_PERSONS, Classes, classes_of
+from shoal.measuring.classes import FEWEST_PERSONS, ColumnClasses, classes_of
 from shoal.measuring.shown import (
     MISSING,
     PERTURBED,
@@ -134,7 +134,27 @@ def what_is_kept(release: Released) -> Kept:
     )
 
 
-def _column_kept(table: Table, after: _Read, name: str, classes: Classes | None) -> ColumnKept:
+def pairs_of_categories(release: Released) -> tuple[Correlation, ...]:
+    """Cramer's V of each two quasi-identifiers of which one at least has categories, before and after, by classes.
+
+    What a group shows of two of them is taken as independent. Pairs without classes are left out.
+    """
+    table = release.table
+    after = _read_release(release)
+    classes = {name: classes_of(column, table) for name, column in table.quasi.items()}
+    known = [(name, each) for name, each in classes.items() if each is not None]
+    pairs = []
+    for at, (first, of_first) in enumerate(known):
+        for second, of_second in known[at + 1 :]:
+            if isinstance(table.quasi[first], NumberColumn) and isinstance(table.quasi[second], NumberColumn):
+                continue
+            before = _counted_together(of_first.class_of_record, len(of_first), of_second)
+            seen = after.both(first, of_first, second, of_second)
+            pairs.append(Correlation(first=first, second=second, before=_cramers_v(before), after=_cramers_v(seen)))
+    return tuple(pairs)
+
+
+def _column_kept(table: Table, after: _Read, name: str, classes: ColumnClasses | None) -> ColumnKept:
     kind = getattr(table.quasi[name], "kind", "nominal")
     if classes is None:
         return ColumnKept(kind=kind, classes=None, total_variation=None)
@@ -163,24 +183,29 @@ class _ReadRecords:
     """A perturbed release: each record shows a value of its own.
 
     `weight` says for how many records each place stands; `counts` how many records the release seems to have in each
-    class of a quasi-identifier, `together` in each class of it and of a sensitive attribute.
+    class of a quasi-identifier, `together` in each class of it and of a sensitive attribute, `both` in each class of it
+    and of another quasi-identifier.
     """
 
     def __init__(self, release: Released) -> None:
         self._values = perturbed_values(release.table, release.published)
         self.weight = np.ones(release.table.n_records)
 
-    def _class_of_record(self, name: str, classes: Classes) -> NDArray[np.int8]:
+    def _class_of_record(self, name: str, classes: ColumnClasses) -> NDArray[np.int8]:
         values = self._values[name]
         is_missing = values == MISSING
         shown = classes.class_of_values(np.where(is_missing, 0, values))
         return np.where(is_missing, classes.class_of_part[-1], shown)
 
-    def counts(self, name: str, classes: Classes) -> FloatArray:
+    def counts(self, name: str, classes: ColumnClasses) -> FloatArray:
         return np.bincount(self._class_of_record(name, classes), minlength=len(classes)).astype(np.float64)
 
-    def together(self, name: str, classes: Classes, values: Classes) -> FloatArray:
+    def together(self, name: str, classes: ColumnClasses, values: ColumnClasses) -> FloatArray:
         return _counted_together(self._class_of_record(name, classes), len(classes), values)
+
+    def both(self, first: str, of_first: ColumnClasses, second: str, of_second: ColumnClasses) -> FloatArray:
+        other = replace(of_second, class_of_record=self._class_of_record(second, of_second))
+        return _counted_together(self._class_of_record(first, of_first), len(of_first), other)
 
 
 class _ReadGroups:
@@ -191,15 +216,19 @@ class _ReadGroups:
         self._names = list(release.table.quasi)
         self.shown = what_places_show(release.table, self._records, shown)
         self.weight = self._records.n_records.astype(np.float64)
-        self._known: tuple[Classes, FloatArray] | None = None
+        self._known: tuple[ColumnClasses, FloatArray] | None = None
 
-    def counts(self, name: str, classes: Classes) -> FloatArray:
+    def counts(self, name: str, classes: ColumnClasses) -> FloatArray:
         return _weighted_shares(self.shown, self._names.index(name), classes, self.weight[:, None])[:, 0]
 
-    def together(self, name: str, classes: Classes, values: Classes) -> FloatArray:
+    def together(self, name: str, classes: ColumnClasses, values: ColumnClasses) -> FloatArray:
         if self._known is None or self._known[0] is not values:
             self._known = values, _counted_by_group(self._records, values)
         return _weighted_shares(self.shown, self._names.index(name), classes, self._known[1])
+
+    def both(self, first: str, of_first: ColumnClasses, second: str, of_second: ColumnClasses) -> FloatArray:
+        columns = (self._names.index(first), of_first), (self._names.index(second), of_second)
+        return _shares_together(self.shown, *columns, self.weight)
 
 
 class _ReadApart:
@@ -215,20 +244,24 @@ class _ReadApart:
         self._share_of_place = 1.0 / n_places[self._group_of_place]
         self.weight = view.n_records[self._group_of_place] * self._share_of_place
 
-    def counts(self, name: str, classes: Classes) -> FloatArray:
+    def counts(self, name: str, classes: ColumnClasses) -> FloatArray:
         return _weighted_shares(self.shown, self._names.index(name), classes, self.weight[:, None])[:, 0]
 
-    def together(self, name: str, classes: Classes, values: Classes) -> FloatArray:
+    def together(self, name: str, classes: ColumnClasses, values: ColumnClasses) -> FloatArray:
         own = self._view.weight_of_record(self._person_of_record, values.class_of_record)
         counted = _counted_by_group(self._view.records, values, own)
         weights = counted[self._group_of_place] * self._share_of_place[:, None]
         return _weighted_shares(self.shown, self._names.index(name), classes, weights)
 
+    def both(self, first: str, of_first: ColumnClasses, second: str, of_second: ColumnClasses) -> FloatArray:
+        columns = (self._names.index(first), of_first), (self._names.index(second), of_second)
+        return _shares_together(self.shown, *columns, self.weight)
+
 
 _Read: TypeAlias = _ReadRecords | _ReadGroups | _ReadApart
 
 
-def _counted_by_group(records: GroupedRecords, values: Classes, weight: FloatArray | None = None) -> FloatArray:
+def _counted_by_group(records: GroupedRecords, values: ColumnClasses, weight: FloatArray | None = None) -> FloatArray:
     """How many records of each group are in each class, each by its weight."""
     cells = records.group_of_record * np.int64(len(values)) + values.class_of_record
     counted = np.bincount(cells, weights=weight, minlength=records.n_groups * len(values))
@@ -240,7 +273,7 @@ def _blocks(n: int) -> Iterator[slice]:
         yield slice(first, min(first + BLOCK, n))
 
 
-def _weighted_shares(shown: Shown, number: int, classes: Classes, weights: FloatArray) -> FloatArray:
+def _weighted_shares(shown: Shown, number: int, classes: ColumnClasses, weights: FloatArray) -> FloatArray:
     """By class and column of weights: the sum over places of the share of what they show, times the weight."""
     total = np.zeros((len(classes), weights.shape[1]))
     for places in _blocks(len(weights)):
@@ -248,7 +281,17 @@ def _weighted_shares(shown: Shown, number: int, classes: Classes, weights: Float
     return total
 
 
-def _shares(shown: Shown, number: int, classes: Classes, places: slice) -> FloatArray:
+def _shares_together(
+    shown: Shown, first: tuple[int, ColumnClasses], second: tuple[int, ColumnClasses], weight: FloatArray
+) -> FloatArray:
+    """By class of two quasi-identifiers: the sum over places of the product of their shares, times the weight."""
+    total = np.zeros((len(first[1]), len(second[1])))
+    for places in _blocks(len(weight)):
+        total += (_shares(shown, *first, places) * weight[places, None]).T @ _shares(shown, *second, places)
+    return total
+
+
+def _shares(shown: Shown, number: int, classes: ColumnClasses, places: slice) -> FloatArray:
     """By place and class, the share of the values that the place shows of a quasi-identifier."""
     low, high = shown.low[number, places], shown.high[number, places]
     shares = np.zeros((len(low), len(classes)))
@@ -327,7 +370,7 @@ class _Sums:
 
     @classmethod
     def of(cls, columns: list[_Column], weight: FloatArray | None, n: int) -> _Sums:
-        """Sums of columns with a weight a line, or 1; from blocks, so that memory stays small."""
+        """Sums of columns with one weight per line, or 1; from blocks, so that memory stays small."""
         k = len(columns)
         centre, scale = np.zeros(k), np.ones(k)
         for at, column in enumerate(columns):
@@ -406,7 +449,7 @@ def _correlations(names: list[str], before: _Sums, shown: list[str], after: _Sum
 # --- dependence of sensitive attributes ------------------------------------------------------------------------------
 
 
-def _dependences(table: Table, after: _Read, of_quasi: Mapping[str, Classes | None]) -> Iterator[Dependence]:
+def _dependences(table: Table, after: _Read, of_quasi: Mapping[str, ColumnClasses | None]) -> Iterator[Dependence]:
     for sensitive, column in table.sensitive.items():
         values = classes_of(column, table)
         for quasi, classes in of_quasi.items():
@@ -416,7 +459,7 @@ def _dependences(table: Table, after: _Read, of_quasi: Mapping[str, Classes | No
                 yield Dependence(quasi=quasi, sensitive=sensitive, before=_cramers_v(before), after=_cramers_v(seen))
 
 
-def _counted_together(class_of_record: NDArray[np.int8], n_classes: int, values: Classes) -> FloatArray:
+def _counted_together(class_of_record: NDArray[np.int8], n_classes: int, values: ColumnClasses) -> FloatArray:
     cells = class_of_record * np.int16(len(values)) + values.class_of_record
     counted = np.bincount(cells, minlength=n_classes * len(values))
     return counted.reshape(n_classes, len(values)).astype(np.float64)

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from shoal.attacking.mining import nodes
-from shoal.attacking.mining.trees import Tree, check_margin, tree_of
+from shoal.attacking.mining.trees import ValueTree, check_margin, tree_of
 from shoal.kernels import querying
 from shoal.measuring.shown import numbers_of_units, values_of
 from shoal.models.exact import BoolArray, FloatArray, IntArray
@@ -50,7 +50,7 @@ class NodeColumn:
 
     column: QuasiColumn
     values: nodes.Values
-    tree: Tree
+    tree: ValueTree
     units: IntArray
     """The value that each code stands for, as the table holds it; without missing."""
     code: IntArray

@@ -11,17 +11,14 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Grouping
 from shoal.kernels import counting, querying
-from shoal.measuring.asking import Condition, Queries, Query, asked_of, random_queries
+from shoal.measuring.asking import Queries, asked_of, random_queries
 from shoal.measuring.shown import (
-    MISSING,
     PERTURBED,
-    SHOWN,
     ApartView,
     Released,
     View,
     count_sensitive,
     grouped_view,
-    grouping_of,
     perturbed_values,
     sensitive_values,
     shown_by,
@@ -30,24 +27,6 @@ from shoal.measuring.shown import (
 )
 from shoal.models.exact import FloatArray, IntArray
 from shoal.table.table import Table
-
-__all__ = [
-    "MISSING",
-    "SHOWN",
-    "Condition",
-    "Count",
-    "Queries",
-    "Query",
-    "QueryError",
-    "estimated_counts",
-    "estimated_on",
-    "grouping_of",
-    "query_error",
-    "query_error_of",
-    "random_queries",
-    "shown_by",
-    "true_counts",
-]
 
 Count = Literal["records", "persons"]
 
@@ -74,8 +53,23 @@ class BySelectivity(NamedTuple):
     n: int
 
 
+class ToldApart:
+    """An error that is told apart by the number of conditions of a query, and by the share that it returns."""
+
+    by_conditions: tuple[ByConditions, ...]
+    by_selectivity: tuple[BySelectivity, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The keys of the JSON contract."""
+        return {
+            **vars(self),
+            "by_conditions": [part._asdict() for part in self.by_conditions],
+            "by_selectivity": [part._asdict() for part in self.by_selectivity],
+        }
+
+
 @dataclass(frozen=True, kw_only=True)
-class QueryError:
+class QueryError(ToldApart):
     """The mean relative error |estimate - truth| / truth of queries; None where there is no such query.
 
     Attributes
@@ -102,21 +96,13 @@ class QueryError:
     by_conditions: tuple[ByConditions, ...] = ()
     by_selectivity: tuple[BySelectivity, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
-        """The keys of the JSON contract."""
-        return {
-            **vars(self),
-            "by_conditions": [part._asdict() for part in self.by_conditions],
-            "by_selectivity": [part._asdict() for part in self.by_selectivity],
-        }
-
 
 def true_counts(table: Table, queries: Queries, *, count: Count = "records") -> IntArray:
     """How many records of the table meet each query, or persons with at least one such record.
 
     Notes
     -----
-    O(queries x records) time, a few records a nanosecond.
+    O(queries x records) time, a few records per nanosecond.
     """
     columns = {**table.quasi, **table.sensitive}
     values = {name: values_of(column) for name, column in columns.items()}
@@ -145,7 +131,7 @@ def estimated_counts(
     Notes
     -----
     A record is taken to have each value that its group shows with equal chance, and attributes are taken to be
-    independent inside a group. So a record counts with the product of shares, one a condition:
+    independent inside a group. So a record counts with the product of shares, one per condition:
 
     - range of whole units (years, days, steps of an order, of the last decimal): units in both ranges / units in the
       group's; set of categories: categories asked for / those in the set; with a hierarchy the table's values below
@@ -155,9 +141,9 @@ def estimated_counts(
 
     Where persons have several records and sensitive values are published apart, the number of a person's records is not
     told: each person stands for the mean number of their group, and beside exact quasi-identifiers, where no records
-    are counted, for that of the table, with values by their persons; and who shows a range of their own values counts
-    by the share of it. Persons are estimated as if all records of a person had one place in the range, and persons with
-    a value of an interval as the sum over its values, at most all. O(queries x records) time at most.
+    are counted, for that of the table, with values by their persons; and a person who shows a range of their own values
+    counts by the share of it. Persons are estimated as if all records of a person had one place in the range, and
+    persons with a value of an interval as the sum over its values, at most all. O(queries x records) time at most.
     """
     by_person = counts_persons(count)
     return _estimate(table, grouped_view(table, grouping, shown), queries, by_person=by_person)
@@ -217,9 +203,9 @@ def query_error(
     is_below = true[asked] * 100 < n_records
     below, others = error[is_below], error[~is_below]
     return QueryError(
-        all=_mean(error),
-        below_1_percent=_mean(below),
-        at_least_1_percent=_mean(others),
+        all=mean_error(error),
+        below_1_percent=mean_error(below),
+        at_least_1_percent=mean_error(others),
         n_queries=len(error),
         n_below_1_percent=len(below),
         n_at_least_1_percent=len(others),
@@ -272,7 +258,8 @@ def query_error_of(
     return query_error(true_counts(table, queries, count=count), estimated, total, n_conditions=n_conditions)
 
 
-def _mean(errors: FloatArray) -> float | None:
+def mean_error(errors: FloatArray) -> float | None:
+    """The mean; None of no errors."""
     return float(errors.mean()) if len(errors) else None
 
 

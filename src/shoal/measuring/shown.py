@@ -16,20 +16,23 @@ from shoal.errors import ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.kernels import counting, querying
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.labels import names_of_codes
 from shoal.masking.publish import Mask, Published
+from shoal.masking.ranges import names_of_codes, shown_ends
 from shoal.measuring.statistics import masked_numbers
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.table.columns import CategoryColumn, NumberColumn
-from shoal.table.hierarchy import Hierarchy
+from shoal.table.hierarchy import Hierarchy, ends_of_groups
+from shoal.table.node_sets import node_sets
 from shoal.table.table import QuasiColumn, Table
-from shoal.table.texts import texts_of_floats, texts_of_units
+from shoal.table.units import texts_of_floats, texts_of_units
 
 MISSING = querying.MISSING
 """The value that stands for a missing one."""
 SHOWN = ("range", "mean", "suppress", "group", "range+group")
 """The kinds of releases that show groups."""
 PERTURBED = "perturb"
+SHOWN_AS = {"generalized": "range", "mean": "mean", "agreed": "suppress", "noise": PERTURBED}
+"""The kind of release that each form of cells makes."""
 FARTHEST = 2.0**62
 """No unit of a perturbed number lies farther from 0."""
 
@@ -53,22 +56,27 @@ class Released(Protocol):
         ...
 
 
+def is_read(mask: Mask) -> bool:
+    """Whether what a mask shows can be read by others than its maker."""
+    return not mask.links_values or mask.form in SHOWN_AS
+
+
 def shown_by(mask: Mask) -> str:
     """The kind of release that a mask makes: one of SHOWN, or "perturb", which shows no groups."""
     if not mask.links_values:
         return "group" if mask.shows_identities else "range+group"
-    if mask.name not in (*SHOWN, PERTURBED):
+    if mask.form not in SHOWN_AS:
         raise ParameterError(
             f"Queries are not answered on the mask '{mask.name}'. Known kinds: {', '.join((*SHOWN, PERTURBED))}."
         )
-    return mask.name
+    return SHOWN_AS[mask.form]
 
 
 def grouping_of(release: Released) -> Grouping:
     """The group of each person, from what the steward knows of a release."""
     table, published = release.table, release.published
     at = published.record_of_published
-    person = at if published.tables else table.person_of_record[at]  # sensitive tables: one row a person
+    person = at if published.tables else table.person_of_record[at]  # sensitive tables: one row per person
     group_of_person = np.empty(table.n_persons, dtype=np.int32)
     group_of_person[person] = published.group_of_record
     return Grouping(group_of_person, int(group_of_person.max()) + 1)
@@ -162,7 +170,7 @@ def _apart_view(table: Table, grouping: Grouping, *, exact: bool) -> ApartView:
         place_of_person[order] = everyone
         places = GroupedRecords(place_of_person[table.person_of_record], table.n_persons)
         place_start = counting.start_of_code(grouping.group_of_person, grouping.n_groups)
-    counts_records = not exact or table.one_record_a_person
+    counts_records = not exact or table.one_record_per_person
     return ApartView(what_places_show(table, places, "range"), place_start, records, n_persons, counts_records)
 
 
@@ -228,7 +236,8 @@ def count_sensitive(table: Table, view: ApartView, *, by_person: bool) -> queryi
     records = view.records
     everything = np.arange(table.n_records, dtype=np.int32)
     by_person_order = counting.order_by_code(table.person_of_record, table.n_persons, everything)
-    starts, values, counts = [], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    starts, values = [], [np.empty(0, np.int64)]
+    counts: list[NDArray[Any]] = [np.empty(0, np.int64)]
     n_before = 0
     for column in table.sensitive.values():
         order = counting.order_by_code(column.codes, column.n_codes, by_person_order)
@@ -238,10 +247,11 @@ def count_sensitive(table: Table, view: ApartView, *, by_person: bool) -> queryi
         )
         starts.append(start + n_before)
         values.append(np.where(value == len(column.categories), MISSING, value))
-        if not by_person and not view.counts_records:
+        if by_person or view.counts_records:
+            counts.append(n_persons if by_person else n_records)
+        else:
             group = np.repeat(np.arange(records.n_groups), np.diff(start))
-            n_records = n_persons * (view.n_records / np.bincount(group, weights=n_persons))[group]
-        counts.append(n_persons if by_person else n_records)
+            counts.append(n_persons * (view.n_records / np.bincount(group, weights=n_persons))[group])
         n_before += len(value)
     start = np.stack(starts) if starts else np.zeros((0, records.n_groups + 1), np.int64)
     total = view.n_persons if by_person else records.n_records if view.counts_records else view.n_records
@@ -298,7 +308,7 @@ def _as_range(column: QuasiColumn, places: GroupedRecords) -> _ShownColumn:
         return _as_node(column, column.source.hierarchy, places)
     if isinstance(column, CategoryColumn):
         return _as_set(column, places)
-    low, high, n_missing = places.extremes(column)
+    low, high, n_missing = places.extremes(column) if column.floats is not None else shown_ends(column, places)
     return _range(low, high, n_missing, places.n_records)
 
 
@@ -318,7 +328,7 @@ def _as_set(column: CategoryColumn, places: GroupedRecords) -> _ShownColumn:
 
 
 def _as_node(column: QuasiColumn, hierarchy: Hierarchy, places: GroupedRecords) -> _ShownColumn:
-    """The table's values below the lowest node of a hierarchy that is above all values of a place."""
+    """The table's values below what a place shows: the lowest node above its values, or a few nodes below that."""
     coded, texts, value_of_code = as_categories(column)
     start, codes, _ = places.categories(coded)
     has_missing = codes[start[1:] - 1] == len(texts)
@@ -331,10 +341,7 @@ def _as_node(column: QuasiColumn, hierarchy: Hierarchy, places: GroupedRecords) 
     n_before = 0
     for level in range(hierarchy.n_levels):
         nodes = node_of_code[:, level]
-        first = np.full(places.n_groups, np.iinfo(np.int64).max)
-        last = np.full(places.n_groups, -1)
-        np.minimum.at(first, place, nodes[codes[present]])
-        np.maximum.at(last, place, nodes[codes[present]])
+        first, last = ends_of_groups(nodes[codes[present]], place, places.n_groups)
         settled = unsettled & (first == last)
         order = np.argsort(nodes, kind="stable")
         start_of_node = np.concatenate([[0], np.cumsum(np.bincount(nodes))])
@@ -343,6 +350,12 @@ def _as_node(column: QuasiColumn, hierarchy: Hierarchy, places: GroupedRecords) 
         members.append(value_of_code[order])
         n_before += len(order)
         unsettled &= ~settled
+    sets = node_sets(hierarchy, texts, place, codes[present])
+    for number, several in sets.nodes_of_group.items():
+        below = np.any([node_of_code[:, level] == node for level, node in several], axis=0)
+        low[number], high[number] = n_before, n_before + int(below.sum())
+        members.append(value_of_code[below])
+        n_before += int(below.sum())
     return _ShownColumn(True, low, high, has_missing, np.concatenate(members))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ MOST_LISTED = 10
 SPREAD_NEEDS = NEEDS | {"values_of_group"}
 """The counts that `spread_of_risk` reads; `measure_risk` takes them too."""
 
-_ENDS = np.array([*UP_TO[:-1], np.nextafter(1.0, 0.0)])
+CLASS_ENDS = np.array([*UP_TO[:-1], np.nextafter(1.0, 0.0)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,7 @@ class SizeClass:
     at_least, at_most
         Persons of a group; no upper end in the last class.
     groups, persons
-        How many groups there are, and persons in them. Who stands in several groups counts in each.
+        How many groups there are, and persons in them. A person in several groups counts in each.
     max_record_risk, max_value_risk
         The largest share of a group's records that belongs to one person, and of a group's persons who have one value
         of an attribute; None where there is none.
@@ -70,7 +71,7 @@ class RiskSpread:
         person stands in several groups the largest.
     values
         For each sensitive attribute the values of persons in each class of value risk: of a person's value the share of
-        the group's persons who have it. Who has it in several groups counts in each.
+        the group's persons who have it. A person who has it in several groups counts in each.
     sizes
         Groups by their number of persons.
     riskiest
@@ -114,28 +115,96 @@ def observe_release(release: Released) -> Observation:
 def spread_of_risk(seen: Observation, counts: GroupCounts | None = None) -> RiskSpread:
     """How risk is spread over the persons, values and groups that are seen; O(records)."""
     counts = counts if counts is not None else seen.counts(SPREAD_NEEDS)
-    risk_of_person = _record_risk_of_persons(seen, counts)
-    value_risk = {name: values.most_persons / counts.persons for name, values in counts.values.items()}
+    return spread_of_counts(counts, record_risk_of_persons(seen, counts))
+
+
+def spread_of_counts(counts: GroupCounts, risk_of_person: NDArray[np.float64]) -> RiskSpread:
+    """How risk is spread, from the counts of groups (`SPREAD_NEEDS`) and the record risk of each person."""
+    value_risk = {name: values.share_of_commonest(counts) for name, values in counts.values.items()}
+    persons, mean_record_risk = over_persons(risk_of_person)
     return RiskSpread(
-        persons=_by_class(risk_of_person),
+        persons=persons,
         values={
-            name: _by_class(values.lists[3] / counts.persons[values.group_of_entry], values.lists[3])
+            name: _by_class(values.lists[3] / values.persons_of(counts)[values.group_of_entry], values.lists[3])
             for name, values in counts.values.items()
         },
         sizes=_sizes(counts, value_risk),
         riskiest=_riskiest(counts, value_risk),
-        mean_record_risk=float(risk_of_person.mean()),
+        mean_record_risk=mean_record_risk,
         guessed={
-            name: float(values.most_persons.sum() / counts.persons.sum()) for name, values in counts.values.items()
+            name: float(values.most_persons.sum() / max(values.persons_of(counts).sum(), 1))
+            for name, values in counts.values.items()
         },
-        blind={name: float(values.persons_in_table.max() / seen.n_persons) for name, values in counts.values.items()},
+        blind={
+            name: float(values.persons_in_table.max() / (values.told_in_table or len(risk_of_person)))
+            for name, values in counts.values.items()
+        },
     )
 
 
-def _record_risk_of_persons(seen: Observation, counts: GroupCounts) -> NDArray[np.float64]:
+def spreads_together(
+    parts: Sequence[RiskSpread],
+    blind: Mapping[str, float],
+    over_persons: tuple[tuple[int, ...], float] | None = None,
+) -> RiskSpread:
+    """The spread of a whole from those of its parts, of which each has all records of its groups.
+
+    Parameters
+    ----------
+    blind
+        That of the whole, since parts do not know how common a value is elsewhere.
+    over_persons
+        What `over_persons` gives of the whole, where persons may stand in groups of several parts.
+    """
+    groups = [group for part in parts for group in part.riskiest]
+    n_persons = [sum(part.persons) for part in parts]
+    if over_persons is None:
+        mean = float(np.average([part.mean_record_risk for part in parts], weights=n_persons))
+        over_persons = _added([part.persons for part in parts]), mean
+    places = [sum(size.persons for size in part.sizes) for part in parts]
+    return RiskSpread(
+        persons=over_persons[0],
+        values={name: _added([part.values[name] for part in parts]) for name in parts[0].values},
+        sizes=tuple(_sizes_together(alike) for alike in zip(*(part.sizes for part in parts), strict=True)),
+        riskiest=tuple(sorted(groups, key=_least_safe_first)[:MOST_LISTED]),
+        mean_record_risk=over_persons[1],
+        guessed={
+            name: float(np.average([part.guessed[name] for part in parts], weights=places)) for name in parts[0].guessed
+        },
+        blind=dict(blind),
+    )
+
+
+def over_persons(risk_of_person: NDArray[np.float64]) -> tuple[tuple[int, ...], float]:
+    """How many persons are in each class of record risk, and the mean of it."""
+    return _by_class(risk_of_person), float(risk_of_person.mean())
+
+
+def _added(parts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*parts, strict=True)))
+
+
+def _sizes_together(parts: Sequence[SizeClass]) -> SizeClass:
+    """One class of sizes in several parts."""
+    record = [part.max_record_risk for part in parts if part.max_record_risk is not None]
+    value = [part.max_value_risk for part in parts if part.max_value_risk is not None]
+    return replace(
+        parts[0],
+        groups=sum(part.groups for part in parts),
+        persons=sum(part.persons for part in parts),
+        max_record_risk=max(record, default=None),
+        max_value_risk=max(value, default=None),
+    )
+
+
+def _least_safe_first(group: GroupRisk) -> tuple[float, ...]:
+    each_value = [-risk for risk in group.value_risk.values()]
+    return -group.record_risk, min(each_value, default=0.0), group.persons, group.records, *each_value
+
+
+def record_risk_of_persons(seen: Observation, counts: GroupCounts) -> NDArray[np.float64]:
     """Of each person the largest share of a group's records that are theirs."""
-    group, person = seen.group_of_record[seen.by_group], seen.person_of_record[seen.by_group]
-    first = np.flatnonzero(np.append(True, (group[1:] != group[:-1]) | (person[1:] != person[:-1])))
+    (group, person), first = seen.in_order, seen.start_of_member
     share = np.diff(np.append(first, len(group))) / counts.records[group[first]]
     risk = np.zeros(seen.n_persons)
     np.maximum.at(risk, person[first], share)
@@ -143,7 +212,7 @@ def _record_risk_of_persons(seen: Observation, counts: GroupCounts) -> NDArray[n
 
 
 def _by_class(risk: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> tuple[int, ...]:
-    counted = np.bincount(np.searchsorted(_ENDS, risk), weights=weights, minlength=len(_ENDS) + 1)
+    counted = np.bincount(np.searchsorted(CLASS_ENDS, risk), weights=weights, minlength=len(CLASS_ENDS) + 1)
     return tuple(int(n) for n in counted)
 
 
@@ -172,7 +241,8 @@ def _sizes(counts: GroupCounts, value_risk: dict[str, NDArray[np.float64]]) -> t
 def _riskiest(counts: GroupCounts, value_risk: dict[str, NDArray[np.float64]]) -> tuple[GroupRisk, ...]:
     record_risk = counts.most_records / counts.records
     worst_value = np.max(list(value_risk.values()), axis=0) if value_risk else np.zeros(len(counts))
-    order = np.lexsort((counts.records, counts.persons, -worst_value, -record_risk))[:MOST_LISTED]
+    each_value = [-risk for risk in reversed(value_risk.values())]  # so that the order of groups tells nothing
+    order = np.lexsort((*each_value, counts.records, counts.persons, -worst_value, -record_risk))[:MOST_LISTED]
     return tuple(
         GroupRisk(
             persons=int(counts.persons[group]),

@@ -1,6 +1,6 @@
 """What masked numbers keep of the original ones, and who can be found by them (Li and Sarkar, 2013, section 6.1).
 
-Arrays have one line a record and one column an attribute; line i of the masked array is record i masked.
+Arrays have one line per record and one column per attribute; line i of the masked array is record i masked.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.kernels.microaggregation import count_closer
+from shoal.masking import shown_labels
 from shoal.masking.publish import Published
 from shoal.table.columns import NumberColumn
 from shoal.table.table import Table
@@ -70,15 +71,21 @@ def linkage(original: Numbers, masked: Numbers) -> Linkage:
     original records; a search ends when two are closer.
     """
     low, extent = _extent(original)
-    spot, spot_of_record, size = np.unique((original - low) / extent, axis=0, return_inverse=True, return_counts=True)
-    spot_of_record = spot_of_record.reshape(-1)
-    where = (masked - low) / extent
-    own = np.sqrt(((where - spot[spot_of_record]) ** 2).sum(axis=1))
-    closer, as_close = count_closer(spot, size, where, own, SAME)
+    nearest, second = linked_by_distance((original - low) / extent, (masked - low) / extent)
+    return Linkage(float(nearest[nearest > 0].sum()), float(second[second > 0].sum()), len(original))
+
+
+def linked_by_distance(own: Numbers, where: Numbers) -> tuple[Numbers, Numbers]:
+    """The chance that the original nearest to each masked record, and the second nearest, is its own.
+
+    Line i of `own` and of `where` are the same person or record.
+    """
+    spot, spot_of_record, size = np.unique(own, axis=0, return_inverse=True, return_counts=True)
+    distance = np.sqrt(((where - spot[spot_of_record.reshape(-1)]) ** 2).sum(axis=1))
+    closer, as_close = count_closer(spot, size, where, distance, SAME)
     chance = 1.0 / np.maximum(as_close, 1)
-    linked = float(chance[closer == 0].sum())
-    second = float(chance[((closer == 0) & (as_close > 1)) | (closer == 1)].sum())
-    return Linkage(linked, second, len(original))
+    nearest = np.where(closer == 0, chance, 0.0)
+    return nearest, np.where(((closer == 0) & (as_close > 1)) | (closer == 1), chance, 0.0)
 
 
 def linkage_of(table: Table, published: Published) -> Linkage:
@@ -186,7 +193,7 @@ def numbers_of(table: Table) -> Numbers:
     columns = _number_columns(table)
     if not columns:
         raise SchemaError("No quasi-identifier is a number, so there is no mean or covariance to compare.")
-    return np.stack([_values(column) for column in columns], axis=1)
+    return np.stack([shown_labels.numbers_of(column) for column in columns], axis=1)
 
 
 def masked_of(table: Table, published: Published) -> Numbers:
@@ -203,11 +210,6 @@ def masked_numbers(column: NumberColumn, published: Published) -> Numbers:
 
 def _number_columns(table: Table) -> list[NumberColumn]:
     return [column for column in table.quasi.values() if isinstance(column, NumberColumn)]
-
-
-def _values(column: NumberColumn) -> Numbers:
-    values = column.floats if column.floats is not None else column.units / 10.0**column.decimals
-    return values if column.is_missing is None else np.where(column.is_missing, np.nan, values)
 
 
 def _read_back(shown: pl.Series, column: NumberColumn) -> Numbers:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +12,29 @@ from numpy.typing import NDArray
 from shoal.grouping.grouping import Grouping
 from shoal.kernels import distances
 from shoal.masking.grouped import GroupedRecords
-from shoal.table.columns import CategoryColumn, NumberColumn
-from shoal.table.levels import has_hierarchy, levels_of
+from shoal.masking.publish import Mask, Published
+from shoal.masking.ranges import Range
+from shoal.measuring.loss import ColumnLoss, LossSums, losses_of_grouping, losses_of_release
+from shoal.table.columns import CategoryColumn, NumberColumn, has_hierarchy
+from shoal.table.levels import levels_of
 from shoal.table.table import QuasiColumn, Table
 
 
 @dataclass(frozen=True, kw_only=True)
 class Utility:
-    """What a grouping loses of the quasi-identifiers.
+    """What a release loses, and what its grouping does.
 
     Attributes
     ----------
+    loss
+        What is lost in the published cells, on average over columns: 0 where every cell shows the record's own value, 1
+        where nothing is shown. Of records that were left out nothing is.
+    loss_of_column
+        The same for each quasi-identifier, and for sensitive attributes that are published apart from them.
+    columns
+        More of each column: what is hidden, how wide what is shown is, and how far the best guess from it is off.
     ane
+        The papers' measure, of the grouping whatever the mask shows of it.
         Average normalized error (Kartal and Li, 2020, section 7): the mean over quasi-identifiers and persons of the
         mean over their records of the distance to the group's mean, values scaled to [0, 1]; of a nominal
         quasi-identifier the share of the group's records that differ.
@@ -31,7 +43,7 @@ class Utility:
     discernability
         The sum of squared group sizes over the number of records (records that each record cannot be told from).
     average_group_size
-        Records a group.
+        Records per group.
     granularity
         1 less the mean over records and quasi-identifiers of the share of the domain that the group's range or set
         covers (1: every value exact; 0: everything hidden). Of a column with a hierarchy what counts is the lowest node
@@ -41,6 +53,9 @@ class Utility:
         The share of the total sum of squares that lies inside groups (SSE / SST), over all quasi-identifiers.
     """
 
+    loss: float
+    loss_of_column: dict[str, float]
+    columns: dict[str, ColumnLoss]
     ane: float
     ane_of_column: dict[str, float]
     discernability: float
@@ -49,13 +64,17 @@ class Utility:
     within_variance: float
 
 
-def measure_utility(table: Table, grouping: Grouping, *, exact_quasi: bool = False) -> Utility:
-    """What a grouping of a table loses; O(records x quasi-identifiers).
+def measure_utility(
+    table: Table, grouping: Grouping, mask: Mask | None = None, published: Published | None = None
+) -> Utility:
+    """What a grouping of a table loses, and what is lost in the cells that are published or that a mask would show.
 
-    With `exact_quasi` quasi-identifiers are published as they are, so that nothing of them is lost.
+    O(records x quasi-identifiers). Unless told the mask is range.
     """
-    utility = _utility_of(table, grouping)
-    return _with_exact_quasi(utility) if exact_quasi else utility
+    mask = mask or Range()
+    lost = losses_of_grouping(table, grouping, mask) if published is None else losses_of_release(table, published, mask)
+    kinds = {name: column.kind for name, column in table.quasi.items()}
+    return _utility_of(table, grouping, means_of_losses(lost, kinds, left_out=table.left_out), mask)
 
 
 def _with_exact_quasi(utility: Utility) -> Utility:
@@ -64,7 +83,14 @@ def _with_exact_quasi(utility: Utility) -> Utility:
     return replace(utility, ane=0.0, ane_of_column=nothing, granularity=1.0, within_variance=0.0)
 
 
-def _utility_of(table: Table, grouping: Grouping) -> Utility:
+def means_of_losses(
+    sums: Mapping[str, LossSums], kinds: Mapping[str, str], *, left_out: int = 0
+) -> dict[str, ColumnLoss]:
+    """What is lost of each column on average over records, by the kinds of quasi-identifiers."""
+    return {name: part.of_column(kinds.get(name), left_out=left_out) for name, part in sums.items()}
+
+
+def _utility_of(table: Table, grouping: Grouping, lost: dict[str, ColumnLoss], mask: Mask) -> Utility:
     records = GroupedRecords.of(table, grouping)
     weight_of_person = 1.0 / (table.records_of_person.astype(np.float64) * table.n_persons)
     weight_of_record = weight_of_person[table.person_of_record]
@@ -75,16 +101,23 @@ def _utility_of(table: Table, grouping: Grouping) -> Utility:
         covered.append(covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered)
         inside += loss.inside
         total += loss.total
-    return utility_of_losses(errors, covered, inside, total, records)
+    utility = utility_of_losses(errors, covered, inside, total, records, lost)
+    return _with_exact_quasi(utility) if mask.shows_identities else utility
 
 
 def utility_of_losses(
-    errors: dict[str, float], covered: Sequence[float], inside: float, total: float, records: GroupedRecords
+    errors: dict[str, float],
+    covered: Sequence[float],
+    inside: float,
+    total: float,
+    records: GroupedRecords,
+    lost: dict[str, ColumnLoss],
 ) -> Utility:
     """The utility from what quasi-identifiers lose: their errors, what is covered, and squares inside and in all."""
     sizes = records.n_records
     n_records = int(sizes.sum())
     return Utility(
+        **_cells(lost),
         ane=float(np.mean(list(errors.values()))),
         ane_of_column=errors,
         discernability=float((sizes.astype(np.float64) ** 2).sum() / n_records),
@@ -92,6 +125,17 @@ def utility_of_losses(
         granularity=1.0 - float(np.mean(covered)),
         within_variance=inside / total if total else 0.0,
     )
+
+
+def with_columns(utility: Utility, more: Mapping[str, ColumnLoss]) -> Utility:
+    """The same with what is lost of further columns, such as histories of which parts are hidden."""
+    return replace(utility, **_cells({**utility.columns, **more}))
+
+
+def _cells(lost: dict[str, ColumnLoss]) -> dict[str, Any]:
+    """What is lost in published cells, in one number and column by column."""
+    of_column = {name: part.loss for name, part in lost.items()}
+    return {"loss": float(np.mean(list(of_column.values()))), "loss_of_column": of_column, "columns": lost}
 
 
 @dataclass(frozen=True)
@@ -113,10 +157,14 @@ class PartOfLoss:
     """For numbers, the sums of values and of their squares, scaled to [0, 1]."""
     categories: dict[str, tuple[int, ...]]
     """For nominal quasi-identifiers, the records of each category of the whole table."""
+    cells: dict[str, tuple[float, ...]]
+    """What is lost in published cells, as sums (`LossSums`)."""
+    kinds: dict[str, str]
+    """The kind of each quasi-identifier."""
 
 
-def loss_of_part(table: Table, grouping: Grouping) -> PartOfLoss:
-    """What a grouping loses of a part of a larger table, whose extents and categories the columns know."""
+def loss_of_part(table: Table, grouping: Grouping, published: Published, mask: Mask) -> PartOfLoss:
+    """What is lost of a part of a larger table, whose extents and categories the columns know."""
     records = GroupedRecords.of(table, grouping)
     weight_of_record = (1.0 / table.records_of_person.astype(np.float64))[table.person_of_record]
     errors, covered, inside, moments, categories = {}, {}, {}, {}, {}
@@ -135,7 +183,8 @@ def loss_of_part(table: Table, grouping: Grouping) -> PartOfLoss:
     return PartOfLoss(
         records=table.n_records, persons=table.n_persons, groups=grouping.n_groups,
         squared_sizes=float((sizes**2).sum()), errors=errors, covered=covered, inside=inside, moments=moments,
-        categories=categories,
+        categories=categories, cells=dict(losses_of_release(table, published, mask)),
+        kinds={name: column.kind for name, column in table.quasi.items()},
     )  # fmt: skip
 
 
@@ -154,7 +203,9 @@ def utility_of_parts(parts: Sequence[PartOfLoss], *, exact_quasi: bool = False) 
             sums, squares = np.sum([part.moments[name] for part in parts], axis=0)
             total += float(squares - sums**2 / n_records)
     inside = sum(part.inside[name] for part in parts for name in names)
+    sums = {name: LossSums(*np.sum([part.cells[name] for part in parts], axis=0).tolist()) for name in parts[0].cells}
     utility = Utility(
+        **_cells(means_of_losses(sums, parts[0].kinds)),
         ane=float(np.mean(list(errors.values()))),
         ane_of_column=errors,
         discernability=sum(part.squared_sizes for part in parts) / n_records,

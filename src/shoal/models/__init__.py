@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from shoal.models.alpha_k_anonymity import AlphaKAnonymity
 from shoal.models.beta_likeness import BetaLikeness
 from shoal.models.contract import Model
+from shoal.models.count_k import CountK
 from shoal.models.delta_disclosure import DeltaDisclosure
 from shoal.models.entropy_balance import EntropyBalance
 from shoal.models.exponential_l import ExponentialL
 from shoal.models.g_balance import GBalance
 from shoal.models.h_affiliation import HAffiliation
+from shoal.models.history_confidence import HistoryConfidence
+from shoal.models.history_k import HistoryK
 from shoal.models.joint_diversity import JointDiversity
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import LDiversity
@@ -19,10 +20,12 @@ from shoal.models.matching_diversity import MatchingDiversity
 from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.models.record_risk import RecordRisk
 from shoal.models.t_closeness import TCloseness
+from shoal.registry import Registry
 
-MODELS: dict[str, type[Model]] = {
-    model.name: model
-    for model in (
+MODELS: Registry[Model] = Registry(
+    what="model",
+    contract=Model,
+    own=(
         GBalance,
         HAffiliation,
         RecordRisk,
@@ -37,33 +40,26 @@ MODELS: dict[str, type[Model]] = {
         JointDiversity,
         ExponentialL,
         MatchingDiversity,
-    )
-}
+        HistoryK,
+        HistoryConfidence,
+        CountK,
+    ),
+    entry_points="shoal.models",
+)
 """Every model by the name that policies and reports use."""
-
-OFFERED = "shoal.models"
-"""The entry points by which an installed package offers models of its own, each under the model's name."""
-
-
-def model_called(name: str) -> type[Model] | None:
-    """The model of a name: one of these, or one that an installed package offers; None where there is none."""
-    if name not in MODELS:
-        for entry in entry_points(group=OFFERED, name=name):
-            offered: type[Model] = entry.load()
-            if offered.name == name:
-                MODELS[name] = offered
-    return MODELS.get(name)
-
 
 __all__ = [
     "MODELS",
     "AlphaKAnonymity",
     "BetaLikeness",
+    "CountK",
     "DeltaDisclosure",
     "EntropyBalance",
     "ExponentialL",
     "GBalance",
     "HAffiliation",
+    "HistoryConfidence",
+    "HistoryK",
     "JointDiversity",
     "KAnonymity",
     "LDiversity",
@@ -72,5 +68,4 @@ __all__ = [
     "PersonKAnonymity",
     "RecordRisk",
     "TCloseness",
-    "model_called",
 ]

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import ParameterError
-from shoal.models.contract import OnSensitive, as_share, flagged
+from shoal.models.contract import OnSensitive, as_share
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_count, as_fraction, ratio_at_most, share
+from shoal.parts import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +37,8 @@ class AlphaKAnonymity(OnSensitive):
     0.5
     """
 
-    alpha: Threshold = field(metadata=flagged("A", "The largest share of a value."))
-    k: int = field(metadata=flagged("K", "The fewest records."))
+    alpha: Threshold = field(metadata=option("The largest share of a value.", metavar="A"))
+    k: int = field(metadata=option("The fewest records.", metavar="K"))
     column: str | None = None
     name: ClassVar[str] = "alpha-k-anonymity"
     needs: ClassVar[frozenset[str]] = frozenset({"records", "most_records_of_value"})
@@ -54,11 +55,6 @@ class AlphaKAnonymity(OnSensitive):
             )
         object.__setattr__(self, "alpha", alpha)
         object.__setattr__(self, "k", as_count(self.k, name="k"))
-
-    @property
-    def asked(self) -> float:
-        """The threshold alpha."""
-        return float(self.alpha)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""

@@ -32,7 +32,7 @@ By = Literal["matching", "elimination"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class HoldingView:
     """Holdings that are dealt out together: of one attribute, or of all where a release shows them side by side."""
 
     columns: tuple[str, ...]
@@ -45,7 +45,7 @@ class View:
     allowed: BoolArray
     """For each type and item whether somebody of the type can have it."""
 
-    def in_order(self, order: NDArray[np.uint32]) -> View:
+    def in_order(self, order: NDArray[np.uint32]) -> HoldingView:
         """The same persons numbered in another order."""
         return replace(self, type_of_person=self.type_of_person[order], holding_of_person=self.holding_of_person[order])
 
@@ -61,7 +61,7 @@ class View:
 class Background:
     """What an adversary's rules leave possible for the persons of a table, and what these persons have."""
 
-    views: tuple[View, ...]
+    views: tuple[HoldingView, ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class BackgroundCounts:
         """The group of each member."""
         return np.repeat(np.arange(len(self.start_of_group) - 1), np.diff(self.start_of_group))
 
-    def view_of(self, column: str) -> View:
+    def view_of(self, column: str) -> HoldingView:
         """The view that an attribute is seen in."""
         return next(view for view in self.background.views if column in view.columns)
 
@@ -148,7 +148,7 @@ class BackgroundCounts:
             least[some] = np.minimum.reduceat(of_member, start[:-1][some])
         return least
 
-    def _members(self, column: str, by: By) -> tuple[View, Members, BoolArray]:
+    def _members(self, column: str, by: By) -> tuple[HoldingView, Members, BoolArray]:
         """Members with holdings that they may have, and which members of all they are: those whom the rules fit."""
         from shoal.kernels import reachability
 
@@ -171,7 +171,7 @@ class BackgroundCounts:
             members = members._replace(start_of_group=start, type_of_member=members.type_of_member[kept])
         return view, members._replace(holding_of_member=assigned[kept]), kept
 
-    def _families(self, view: View, members: Members, column: str, by: By) -> tuple[IntArray, Covered]:
+    def _families(self, view: HoldingView, members: Members, column: str, by: By) -> tuple[IntArray, Covered]:
         """The sets of values that are possible for each member, as groups of which a hitting set is sought."""
         from shoal.kernels.covering import NO_CAP
         from shoal.kernels.covering import Members as Covered
@@ -208,11 +208,11 @@ def background_of(lists: Mapping[str, Lists], types: Mapping[str, Types], *, is_
     return Background(views=tuple(_alone(column, lists[column], types[column]) for column in lists))
 
 
-def _alone(column: str, own: Lists, types: Types) -> View:
+def _alone(column: str, own: Lists, types: Types) -> HoldingView:
     """The view of one attribute."""
     start, value, n_values = own
     holding_of_person, item_start, item = _holdings(start, value, n_values)
-    return View(
+    return HoldingView(
         columns=(column,),
         type_of_person=np.ascontiguousarray(types[0], dtype=np.int32),
         holding_of_person=holding_of_person,
@@ -223,7 +223,7 @@ def _alone(column: str, own: Lists, types: Types) -> View:
     )
 
 
-def _together(lists: Mapping[str, Lists], types: Mapping[str, Types]) -> View:
+def _together(lists: Mapping[str, Lists], types: Mapping[str, Types]) -> HoldingView:
     """The view of all attributes side by side."""
     items = join_lists(list(lists.values()))
     type_of_person = np.zeros(len(items.start) - 1, np.int64)
@@ -233,7 +233,7 @@ def _together(lists: Mapping[str, Lists], types: Mapping[str, Types]) -> View:
     _, first = np.unique(type_of_person, return_index=True)
     allowed = np.concatenate([types[column][1][types[column][0][first]] for column in lists], axis=1)
     holding_of_person, item_start, item = _holdings(items.start, items.item, len(items.attribute_of_item))
-    return View(
+    return HoldingView(
         columns=tuple(lists),
         type_of_person=type_of_person.astype(np.int32),
         holding_of_person=holding_of_person,
@@ -272,7 +272,7 @@ def _numbered_lists(start: IntArray, value: NDArray[np.int64] | NDArray[np.int32
     return number
 
 
-def _counted(view: View, members: Members, column: str, by: By) -> IntArray | None:
+def _counted(view: HoldingView, members: Members, column: str, by: By) -> IntArray | None:
     """How many values of an attribute each member may have; None where somebody has several of it."""
     from shoal.kernels import reachability
 

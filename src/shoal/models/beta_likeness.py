@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.contract import OnSensitive, as_number, flagged
+from shoal.models.contract import OnSensitive, as_number
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_choice, as_fraction, ratio_at_most, share
 from shoal.models.likeness import Likeness, compare
+from shoal.parts import option
 
 KINDS = ("basic", "enhanced")
 
@@ -45,9 +46,11 @@ class BetaLikeness(OnSensitive):
     """
 
     beta: Threshold = field(
-        metadata=flagged("B", "beta-likeness: a value's share in a group is at most 1 + B times that in the table.")
+        metadata=option(
+            "beta-likeness: a value's share in a group is at most 1 + B times that in the table.", metavar="B"
+        )
     )
-    kind: str = field(default="basic", metadata=flagged("KIND", "basic (default) or enhanced."))
+    kind: str = field(default="basic", metadata=option("basic (default) or enhanced.", metavar="KIND"))
     column: str | None = None
     name: ClassVar[str] = "beta-likeness"
     needs: ClassVar[frozenset[str]] = frozenset({"values_of_group"})
@@ -61,11 +64,6 @@ class BetaLikeness(OnSensitive):
         if beta <= 0:
             raise ParameterError(f"beta must be above 0, got {float(beta):g}. beta = 1 lets a value's share double.")
         object.__setattr__(self, "beta", beta)
-
-    @property
-    def asked(self) -> float:
-        """The threshold beta."""
-        return float(self.beta)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""

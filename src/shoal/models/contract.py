@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.errors import SchemaError, did_you_mean
-from shoal.models.counts import GroupCounts, ValueCounts
+from shoal.models.counts import SPREAD, GroupCounts, ValueCounts, ValuesLeft
 from shoal.models.exact import BoolArray, FloatArray
-
-if TYPE_CHECKING:
-    from shoal.models.limits import SpreadLimits
+from shoal.models.histories import Asked
+from shoal.models.joint import JointCounts
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,6 @@ class Dial:
         return self.threshold_of(2.0) < self.threshold_of(1.0)
 
 
-def flagged(metavar: str, help: str, *, flag: str | None = None, is_kept_apart: bool = False) -> Mapping[str, Any]:
-    """What a field of a model says of itself to doors: how its flag is called and what it means, in one sentence."""
-    return MappingProxyType({"metavar": metavar, "help": help, "flag": flag, "is_kept_apart": is_kept_apart})
-
-
 @dataclass(frozen=True)
 class Flag:
     """A flag of the command line and the parameters of a model that it gives."""
@@ -78,6 +72,8 @@ class Model(ABC):
 
     name: ClassVar[str]
     """What policies and reports call it."""
+    is_common: ClassVar[bool] = False
+    """Whether help that fits one screen explains it."""
     flag: ClassVar[str | None] = None
     """The flag of its threshold, where that is not its name."""
     shared_flag: ClassVar[tuple[str, str, str] | None] = None
@@ -88,8 +84,12 @@ class Model(ABC):
     """Which way `reached` runs."""
     is_diversity: ClassVar[bool] = False
     """Whether it asks for different values among persons, so that buckets of persons who differ meet it."""
+    asks_of_values_left: ClassVar[bool] = False
+    """Whether it can be asked of the values left to a person once some are excluded (`among_values_left`)."""
     has_bound: ClassVar[bool] = False
     """Whether `holds_by_bound` can prove it from less than it needs."""
+    leaves_out_missing: ClassVar[bool] = False
+    """Whether it can be asked of the records alone that have a value, where a missing one tells nothing."""
     stand_ins: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Parameters that say the threshold in another way, and the class methods that turn them into it."""
     dial: ClassVar[Dial | None] = None
@@ -100,9 +100,9 @@ class Model(ABC):
         """Names of the counts that the model reads (`shoal.models.counts`)."""
 
     @property
-    @abstractmethod
     def asked(self) -> float:
         """The threshold, as a number to show."""
+        return float(getattr(self, self.threshold()))
 
     @abstractmethod
     def holds(self, groups: GroupCounts) -> BoolArray:
@@ -117,6 +117,17 @@ class Model(ABC):
         """The one sensitive attribute that it is about; None where that is each, or where it is about none."""
         return None
 
+    def columns_among(self, sensitive: Iterable[str]) -> list[str]:
+        """The sensitive attributes that it is about: its own column, or each of them."""
+        known = list(sensitive)
+        if not known:  # a promise about nothing would hold, and look like safety
+            raise SchemaError(f"{self.name} asks about sensitive attributes, but none is named. Name at least one.")
+        if self.column is None:
+            return known
+        if self.column not in known:
+            raise not_sensitive(f"{self.name} names '{self.column}'", self.column, known)
+        return [self.column]
+
     @property
     def caps(self) -> Mapping[str, int] | None:
         """How many values of each attribute may be excluded at the most, where a model has such caps."""
@@ -126,6 +137,18 @@ class Model(ABC):
     def limits(self) -> SpreadLimits | None:
         """The model said as limits on records and persons; None where it cannot be said so."""
         return None
+
+    @property
+    def of_histories(self) -> Asked | None:
+        """What it asks of the histories that persons show, where it is met by hiding parts of them."""
+        return None
+
+    def while_grouping(self) -> Model | None:
+        """What it asks of groups while they are formed; None where that is nothing.
+
+        Models that are met by hiding what groups show ask for less then, and are judged by what is shown.
+        """
+        return self
 
     def largest_share_of_a_value(self) -> float | None:
         """The largest share of a group's persons that it leaves to one value, where it says so."""
@@ -153,6 +176,14 @@ class Model(ABC):
         """Whether each group counts as broken only because a search for a proof was given up."""
         return np.zeros(len(groups), np.bool_)
 
+    def among_values_left(self, left: ValuesLeft) -> tuple[BoolArray, FloatArray]:
+        """Whether it holds among the values that are left to somebody, and what is reached there.
+
+        A model that is asked and does not say how holds nowhere.
+        """
+        n = len(left.distinct)
+        return np.zeros(n, np.bool_), np.full(n, -np.inf if self.higher_is_safer else np.inf)
+
     def members_below(self, groups: GroupCounts) -> BoolArray | None:
         """Which members of the groups, in their order, break it by themselves; None where it is about groups."""
         return None
@@ -161,11 +192,15 @@ class Model(ABC):
         """What it promises, with its threshold, in plain words and without the full stop."""
         return (type(self).__doc__ or self.name).strip().splitlines()[0].rstrip(".")
 
-    def parameters(self) -> dict[str, Any]:
-        """What was given and is not a default, by name; without what is kept apart from a policy, such as rules."""
+    def settings(self) -> dict[str, Any]:
+        """Its parameters that are not open, by name; without what is kept apart from a policy, such as rules."""
         shown = [field for field in fields(self) if not field.metadata.get("is_kept_apart")]  # type: ignore[arg-type]
-        given = {field.name: (getattr(self, field.name), field.default) for field in shown}
-        return {name: value for name, (value, usual) in given.items() if value is not None and value != usual}
+        return {field.name: value for field in shown if (value := getattr(self, field.name)) is not None}
+
+    def parameters(self) -> dict[str, Any]:
+        """Its settings without those that are defaults."""
+        usual = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in self.settings().items() if value != usual[name]}
 
     @classmethod
     def takes(cls, parameter: str) -> bool:
@@ -176,6 +211,12 @@ class Model(ABC):
     def threshold(cls) -> str:
         """The parameter that a bare number stands for."""
         return fields(cls)[0].name  # type: ignore[arg-type]  # models are dataclasses
+
+    @classmethod
+    def by_stand_in(cls, parameter: str, value: object, **others: Any) -> Model:
+        """The model whose threshold is said by a parameter that stands in for it."""
+        made: Model = getattr(cls, cls.stand_ins[parameter])(value, **others)
+        return made
 
     @classmethod
     def made(cls, threshold: object, column: str | None = None) -> Model:
@@ -189,14 +230,20 @@ class Model(ABC):
         own = cls.flag or cls.name
         if cls.shared_flag is not None:
             metavar, help, example = cls.shared_flag
-            together = tuple(field.name for field in fields(cls) if field.metadata)  # type: ignore[arg-type]
+            together = tuple(field.name for field in fields(cls) if field.metadata.get("help"))  # type: ignore[arg-type]
             return (Flag(own, together, metavar, f"{help}: {example}.", example),)
         made = []
         for field in fields(cls):  # type: ignore[arg-type]
-            if "help" in field.metadata:
+            if field.metadata.get("help"):
                 name = own if field.name == cls.threshold() else field.metadata["flag"] or f"{own}-{field.name}"
                 made.append(Flag(name, (field.name,), field.metadata["metavar"], field.metadata["help"]))
         return tuple(made)
+
+
+def not_sensitive(said: str, column: str, sensitive: Sequence[str]) -> SchemaError:
+    """What to raise where a model says something of a column that is not a sensitive attribute."""
+    known = f"These are: {', '.join(sensitive)}.{did_you_mean(column, sensitive)}"
+    return SchemaError(f"{said}, but that is not a sensitive attribute. {known}")
 
 
 def as_share(value: Any) -> str:
@@ -215,7 +262,13 @@ def as_number(value: Any) -> str:
 
 
 class OnSensitive(Model):
-    """The part that models of sensitive attributes share: one `column`, or (None) each sensitive attribute."""
+    """The part that models of sensitive attributes share: one `column`, or (None) each sensitive attribute.
+
+    Where a missing value tells nothing, the model is asked of the records that have a value and of the persons of
+    these; a group in which nobody has one holds.
+    """
+
+    leaves_out_missing: ClassVar[bool] = True
 
     @property
     def value_in_words(self) -> str:
@@ -223,31 +276,23 @@ class OnSensitive(Model):
         return f"value of '{self.column}'" if self.column is not None else "sensitive value"
 
     def _attributes(self, groups: GroupCounts) -> Iterator[ValueCounts]:
-        if not groups.values:  # a promise about nothing would hold, and look like safety
-            raise SchemaError(f"{self.name} asks about sensitive attributes, but none is named. Name at least one.")
-        if self.column is None:
-            yield from groups.values.values()
-        elif self.column in groups.values:
-            yield groups.values[self.column]
-        else:
-            raise SchemaError(
-                f"{self.name} names '{self.column}', but that is not a sensitive attribute. "
-                f"These are: {', '.join(groups.values)}.{did_you_mean(self.column, groups.values)}"
-            )
+        return (groups.values[column] for column in self.columns_among(groups.values))
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether each group meets the model on its attribute, or on every sensitive attribute."""
         result = np.ones(len(groups), dtype=np.bool_)
         for attribute in self._attributes(groups):
-            result &= self._holds_on(attribute, groups)
+            told, among, some = attribute.among_told(groups)
+            result[some] &= self._holds_on(told, among)
         return result
 
     def reached(self, groups: GroupCounts) -> FloatArray:
         """The least safe value over the attributes, for each group."""
-        worst = np.full(len(groups), np.inf if self.higher_is_safer else -np.inf)
+        worst = np.full(len(groups), np.inf if self.higher_is_safer else 0.0)
         keep = np.minimum if self.higher_is_safer else np.maximum
         for attribute in self._attributes(groups):
-            worst = keep(worst, self._reached_on(attribute, groups))
+            told, among, some = attribute.among_told(groups)
+            worst[some] = keep(worst[some], self._reached_on(told, among))
         return worst
 
     @abstractmethod
@@ -257,8 +302,64 @@ class OnSensitive(Model):
     def _reached_on(self, attribute: ValueCounts, groups: GroupCounts) -> FloatArray: ...
 
 
+def attributes_together(model: Model, groups: GroupCounts) -> JointCounts:
+    """The counts of all sensitive attributes together; refused where there is none."""
+    model.columns_among(groups.joint.columns if groups.joint is not None else ())
+    assert groups.joint is not None
+    return groups.joint
+
+
 def worst_of(model: Model, reached: FloatArray) -> float:
     """The least safe of the values that groups reached."""
     if len(reached) == 0:
         return float("nan")
     return float(reached.min() if model.higher_is_safer else reached.max())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadLimits:
+    """What a group must keep to, exactly; a model whose property `limits` gives one holds where all are kept."""
+
+    least_persons: int = 1
+    least_records: int = 1
+    largest_share: Fraction = Fraction(1)
+    """Of the records of a group, the share of the person who has most."""
+    largest_squares: Fraction = Fraction(1)
+    """The sum over the persons of a group of their squared shares of its records."""
+
+    def and_also(self, other: SpreadLimits) -> SpreadLimits:
+        """Both limits in one."""
+        return SpreadLimits(
+            least_persons=max(self.least_persons, other.least_persons),
+            least_records=max(self.least_records, other.least_records),
+            largest_share=min(self.largest_share, other.largest_share),
+            largest_squares=min(self.largest_squares, other.largest_squares),
+        )
+
+    @property
+    def in_whole_numbers(self) -> tuple[int, int, int, int, int, int]:
+        """Persons, records, and both fractions as numerator and denominator: in the order that kernels take."""
+        share, squares = self.largest_share.as_integer_ratio(), self.largest_squares.as_integer_ratio()
+        return self.least_persons, self.least_records, *share, *squares
+
+    def fits(self, n_records: int) -> bool:
+        """Whether deciding the limits for groups of up to `n_records` stays within 64 bits."""
+        _, _, *factors = self.in_whole_numbers
+        return n_records**2 * max(factors) < 2**62
+
+
+def asked_of_groups(models: Iterable[Model]) -> tuple[Model, ...]:
+    """What models ask of groups while these are formed."""
+    return tuple(asked for model in models if (asked := model.while_grouping()) is not None)
+
+
+def limits_of(models: Sequence[Model]) -> SpreadLimits | None:
+    """The limits that say the same as all models of records and persons, or None where one cannot be said so."""
+    limits = SpreadLimits()
+    for model in models:
+        if model.needs <= SPREAD:
+            own = model.limits
+            if own is None:
+                return None
+            limits = limits.and_also(own)
+    return limits

@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.contract import OnSensitive, as_number, flagged
+from shoal.models.contract import OnSensitive, as_number
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction, share
 from shoal.models.likeness import compare
+from shoal.parts import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ class DeltaDisclosure(OnSensitive):
     """
 
     delta: Threshold = field(
-        metadata=flagged("D", "delta-disclosure: shares in group and table differ by less than e^D.")
+        metadata=option("delta-disclosure: shares in group and table differ by less than e^D.", metavar="D")
     )
     column: str | None = None
     name: ClassVar[str] = "delta-disclosure"
@@ -57,11 +58,6 @@ class DeltaDisclosure(OnSensitive):
                 f"delta must be above 0, got {float(delta):g}. delta = 0.7 lets a share about double or halve."
             )
         object.__setattr__(self, "delta", delta)
-
-    @property
-    def asked(self) -> float:
-        """The threshold delta."""
-        return float(self.delta)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""

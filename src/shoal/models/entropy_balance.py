@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import ParameterError
-from shoal.models.contract import Dial, Model, as_number, flagged
+from shoal.models.contract import Dial, Model, as_number
 from shoal.models.counts import GroupCounts
 from shoal.models.entropy import at_least, effective_number
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction
+from shoal.parts import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,9 @@ class EntropyBalance(Model):
     """
 
     k: Threshold = field(
-        metadata=flagged("K", "The owner of a record is as hard to guess as among K persons with equally many records.")
+        metadata=option(
+            "The owner of a record is as hard to guess as among K persons with equally many records.", metavar="K"
+        )
     )
     name: ClassVar[str] = "entropy-balance"
     needs: ClassVar[frozenset[str]] = frozenset({"persons", "records", "log_records"})
@@ -49,11 +52,6 @@ class EntropyBalance(Model):
         if k < 1:
             raise ParameterError(f"k must be at least 1, got {float(k):g}. It is an effective number of persons, as 5.")
         object.__setattr__(self, "k", k)
-
-    @property
-    def asked(self) -> float:
-        """The threshold k."""
-        return float(self.k)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""

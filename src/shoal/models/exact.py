@@ -21,7 +21,8 @@ Threshold = int | float | str | Decimal | Fraction
 """What a user may write for a threshold; `as_fraction` turns it into the number that was meant."""
 
 LARGEST_INT64 = 2**63 - 1
-
+LARGEST_L = 1_000_000
+"""Of models that count values: far above any use, and small enough to count with."""
 
 _EXPONENT_OUT_OF_REASON = re.compile(r"[eE][+-]?[\d_]{4,}")
 
@@ -41,14 +42,17 @@ def as_fraction(value: Threshold, *, name: str) -> Fraction:
         raise ParameterError(f"{name} must be a number such as 0.8 or 2/3, got {value!r}.") from None
 
 
-def as_count(value: object, *, name: str, at_least: int = 1) -> int:
-    """A whole number of at least `at_least`; 2.5 and True are refused."""
+def as_count(value: object, *, name: str, at_least: int = 1, at_most: int | None = None) -> int:
+    """A whole number within limits; 2.5 and True are refused."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if isinstance(value, float) and value.is_integer():
         value, whole = int(value), True
     if not whole or int(value) < at_least:  # type: ignore[call-overload]
         raise ParameterError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
-    return int(value)  # type: ignore[call-overload]
+    count = int(value)  # type: ignore[call-overload]
+    if at_most is not None and count > at_most:
+        raise ParameterError(f"{name} must be at most {at_most:,}, got {count:,}.")
+    return count
 
 
 def as_choice(value: object, *, name: str, choices: tuple[str, ...]) -> str:

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import SchemaError
-from shoal.models.contract import Model, flagged
+from shoal.models.contract import Model, attributes_together
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, IntArray, as_count
-from shoal.models.joint import JointCounts, attributes_together
+from shoal.models.joint import JointCounts
+from shoal.parts import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +30,8 @@ class ExponentialL(Model):
 
     Notes
     -----
-    Defined for one value of each attribute a person. Monotone: those alike in a merged group are those alike in either
-    part. With one sensitive attribute it is distinct l-diversity.
+    Defined for one value of each attribute per person. Monotone: those alike in a merged group are those alike in
+    either part. With one sensitive attribute it is distinct l-diversity.
 
     Examples
     --------
@@ -39,7 +40,9 @@ class ExponentialL(Model):
     """
 
     l: int = field(  # noqa: E741 - the paper's name
-        metadata=flagged("L", "Each attribute has L values among records equal on all others (a baseline for study).")
+        metadata=option(
+            "Each attribute has L values among records equal on all others (a baseline for study).", metavar="L"
+        )
     )
     name: ClassVar[str] = "exponential-l"
     needs: ClassVar[frozenset[str]] = frozenset({"joint_values"})
@@ -49,11 +52,6 @@ class ExponentialL(Model):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", as_count(self.l, name="l"))
-
-    @property
-    def asked(self) -> float:
-        """The threshold l."""
-        return float(self.l)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""
@@ -68,8 +66,8 @@ class ExponentialL(Model):
 
     def reached(self, groups: GroupCounts) -> FloatArray:
         """The fewest values that an attribute of each group has among persons who are alike on the others."""
-        joint = attributes_together(groups.joint, model=self.name)
-        group_of_member = np.repeat(np.arange(len(groups)), np.diff(joint.start_of_group))
+        joint = attributes_together(self, groups)
+        group_of_member = joint.group_of_member
         values = self._values_of_members(joint)
         fewest = np.full(len(groups), np.iinfo(np.int64).max)
         for attribute in range(values.shape[1]):
@@ -93,7 +91,7 @@ class ExponentialL(Model):
             several = int(np.count_nonzero((attributes != np.arange(n_attributes)).any(axis=1)))
         if several:
             raise SchemaError(
-                f"{self.name} is defined for one record a person, but {several:,} of {len(first):,} persons have "
+                f"{self.name} is defined for one record per person, but {several:,} of {len(first):,} persons have "
                 "several values of a sensitive attribute, or none. Use joint-diversity, which counts persons."
             )
         by_attribute = np.argsort(joint.attribute_of_item[items], axis=1)

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from shoal.errors import ParameterError
-from shoal.models.contract import Dial, Model, as_number, flagged
+from shoal.models.contract import Dial, Model, SpreadLimits, as_number
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_count, as_fraction, ratio_at_most, share, squared
-from shoal.models.limits import SpreadLimits
+from shoal.parts import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +40,14 @@ class GBalance(Model):
     """
 
     g: Threshold = field(
-        metadata=flagged(
-            "G",
-            "Records are spread evenly over the persons of every group: 0.8, or k=5 for the g that 5 persons with "
+        metadata=option(
+            "Records are spread evenly over the persons of every group: 0.8. Or k=5, for the g that 5 persons with "
             "equally many records have.",
+            metavar="G",
         )
     )
     name: ClassVar[str] = "g-balance"
+    is_common: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"records", "squared_records"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
@@ -65,11 +66,6 @@ class GBalance(Model):
     def for_k(cls, k: int) -> GBalance:
         """The g that equals k-anonymity where each person has one record: g = 1 - 1/k (equation 3)."""
         return cls(g=1 - Fraction(1, as_count(k, name="k")))
-
-    @property
-    def asked(self) -> float:
-        """The threshold g."""
-        return float(self.g)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""

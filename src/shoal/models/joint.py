@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import SchemaError
 from shoal.models.exact import IntArray
 
 
@@ -42,6 +41,11 @@ class JointCounts:
     columns: tuple[str, ...]
     """The names of the attributes, in the order of their numbers."""
 
+    @property
+    def group_of_member(self) -> IntArray:
+        """The group of each member."""
+        return np.repeat(np.arange(len(self.start_of_group) - 1), np.diff(self.start_of_group))
+
 
 def joint_counts(start_of_group: IntArray, who: NDArray[Any], items: Items, columns: tuple[str, ...]) -> JointCounts:
     """Groups of members who have lists of items."""
@@ -56,7 +60,7 @@ def joint_counts(start_of_group: IntArray, who: NDArray[Any], items: Items, colu
 
 
 def join_lists(lists: Sequence[tuple[IntArray, IntArray, int]]) -> Items:
-    """One list of items a member from a list of values a member for each attribute: (starts, values, n_values) each."""
+    """One list of items per member from lists of their values of each attribute: (starts, values, n_values) each."""
     lengths = sum(np.diff(start) for start, _, _ in lists)
     start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     item = np.empty(int(start[-1]), np.int32)
@@ -70,10 +74,3 @@ def join_lists(lists: Sequence[tuple[IntArray, IntArray, int]]) -> Items:
         write += length
         offset += n_values
     return Items(start, item, attribute_of_item)
-
-
-def attributes_together(joint: JointCounts | None, *, model: str) -> JointCounts:
-    """The joint counts; refused where there is no sensitive attribute, since a promise about nothing would hold."""
-    if joint is None or not joint.columns:
-        raise SchemaError(f"{model} asks about sensitive attributes, but none is named. Name at least one.")
-    return joint

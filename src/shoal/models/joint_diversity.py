@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError, SchemaError, did_you_mean
-from shoal.models.contract import Model, flagged, listed
+from shoal.errors import ParameterError, SchemaError
+from shoal.models.contract import Model, attributes_together, listed, not_sensitive
 from shoal.models.counts import GroupCounts, ValueCounts
-from shoal.models.exact import BoolArray, FloatArray, IntArray, as_count
-from shoal.models.joint import JointCounts, attributes_together
+from shoal.models.exact import LARGEST_L, BoolArray, FloatArray, IntArray, as_count
+from shoal.parts import option
 
 if TYPE_CHECKING:
     from shoal.kernels.covering import Members
+
 WORK_LIMIT = 4_000_000
 """How much a search may look at before a group is called not diverse: some hundredths of a second."""
 TOTAL_LIMIT = 200_000_000
 """How much all searches together may look at to show a value above l: about a second."""
-LARGEST_L = 1_000_000
-"""Far above any use, and small enough to count with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,18 +55,18 @@ class JointDiversity(Model):
     """
 
     l: int = field(  # noqa: E741 - the paper's name
-        metadata=flagged(
-            "L",
+        metadata=option(
             "joint diversity: excluding fewer than L values, of any sensitive attributes, leaves somebody in every "
             "group.",
+            metavar="L",
         )
     )
     caps: Mapping[str, int] | None = field(
         default=None,
         hash=False,
-        metadata=flagged(
-            "C=N,...",
-            "For --joint-l: at most N of the excluded values are of attribute C; 0 leaves it unprotected.",
+        metadata=option(
+            "For joint diversity: at most N of the excluded values are of attribute C; 0 leaves it unprotected.",
+            metavar="C=N,...",
             flag="joint-caps",
         ),
     )
@@ -80,16 +79,8 @@ class JointDiversity(Model):
     has_bound: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        l = as_count(self.l, name="l")  # noqa: E741
-        if l > LARGEST_L:
-            raise ParameterError(f"l must be at most {LARGEST_L:,}, got {l:,}.")
-        object.__setattr__(self, "l", l)
+        object.__setattr__(self, "l", as_count(self.l, name="l", at_most=LARGEST_L))
         object.__setattr__(self, "caps", _checked_caps(self.caps))
-
-    @property
-    def asked(self) -> float:
-        """The threshold l."""
-        return float(self.l)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""
@@ -164,7 +155,7 @@ class JointDiversity(Model):
     def _members(self, groups: GroupCounts) -> Members:
         from shoal.kernels.covering import Members
 
-        joint: JointCounts = attributes_together(groups.joint, model=self.name)
+        joint = attributes_together(self, groups)
         cap_of_column = self._cap_of_column(joint.columns)
         return Members(
             start_of_group=np.ascontiguousarray(joint.start_of_group, dtype=np.int64),
@@ -177,16 +168,11 @@ class JointDiversity(Model):
 
     def _cap_of_column(self, columns: Iterable[str]) -> dict[str, int]:
         """How many values of each sensitive attribute may be deleted; caps that fit no attribute are refused."""
-        known = list(columns)
-        if not known:
-            raise SchemaError(f"{self.name} asks about sensitive attributes, but none is named. Name at least one.")
+        known = self.columns_among(columns)
         caps = self.caps or {}
         for column in caps:
             if column not in known:
-                raise SchemaError(
-                    f"{self.name} caps '{column}', but that is not a sensitive attribute. "
-                    f"These are: {', '.join(known)}.{did_you_mean(column, known)}"
-                )
+                raise not_sensitive(f"{self.name} caps '{column}'", column, known)
         if all(caps.get(column) == 0 for column in known):
             raise SchemaError(
                 f"{self.name} has a cap of 0 on every sensitive attribute ({', '.join(known)}), so it protects none. "

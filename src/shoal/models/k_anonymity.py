@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.models.contract import Dial, Model, flagged
+from shoal.models.contract import Dial, Model, SpreadLimits
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, as_count
-from shoal.models.limits import SpreadLimits
+from shoal.parts import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +33,9 @@ class KAnonymity(Model):
     5.0
     """
 
-    k: int = field(metadata=flagged("K", "Every group has at least K records."))
+    k: int = field(metadata=option("Every group has at least K records.", metavar="K"))
     name: ClassVar[str] = "k-anonymity"
+    is_common: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"records"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
@@ -43,11 +44,6 @@ class KAnonymity(Model):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", as_count(self.k, name="k"))
-
-    @property
-    def asked(self) -> float:
-        """The threshold k."""
-        return float(self.k)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.contract import Dial, OnSensitive, as_number, as_share, flagged
-from shoal.models.counts import GroupCounts, ValueCounts
+from shoal.models.contract import Dial, OnSensitive, as_number, as_share
+from shoal.models.counts import GroupCounts, ValueCounts, ValuesLeft
 from shoal.models.entropy import at_least, effective_number, times_log2
 from shoal.models.exact import (
     BoolArray,
@@ -23,6 +23,7 @@ from shoal.models.exact import (
     ratio_at_most,
     share,
 )
+from shoal.parts import option
 
 KINDS = ("frequency", "distinct", "entropy", "recursive")
 COUNTS = ("records", "persons")
@@ -71,19 +72,21 @@ class LDiversity(OnSensitive):
     """
 
     l: Threshold = field(  # noqa: E741 - the paper's name
-        metadata=flagged("L", "l-diversity of the sensitive values of every group: 3.")
+        metadata=option("l-diversity of the sensitive values of every group: 3.", metavar="L")
     )
     kind: str = field(
-        default="frequency", metadata=flagged("KIND", "frequency (default), distinct, entropy or recursive.")
+        default="frequency", metadata=option("frequency (default), distinct, entropy or recursive.", metavar="KIND")
     )
-    c: Threshold | None = field(default=None, metadata=flagged("C", "The factor of --l-kind recursive."))
-    count: str = field(default="records", metadata=flagged("WHAT", "Count records (default) or persons."))
+    c: Threshold | None = field(default=None, metadata=option("The factor of recursive l-diversity.", metavar="C"))
+    count: str = field(default="records", metadata=option("Count records (default) or persons.", metavar="WHAT"))
     column: str | None = None
     name: ClassVar[str] = "l-diversity"
+    is_common: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = True
     flag: ClassVar[str | None] = "l"
     is_diversity: ClassVar[bool] = True
+    asks_of_values_left: ClassVar[bool] = True
     dial: ClassVar[Dial | None] = Dial.count(is_whole=False, of_values=True)
 
     def __post_init__(self) -> None:
@@ -112,11 +115,6 @@ class LDiversity(OnSensitive):
         """Names of the counts that this kind reads."""
         return _NEEDS.get((self.kind, self.count), frozenset({"values_of_group"}))
 
-    @property
-    def asked(self) -> float:
-        """The threshold l."""
-        return float(self.l)
-
     def largest_share_of_a_value(self) -> float | None:
         """One in l, where frequencies are asked about."""
         return 1 / float(self.l) if self.kind == "frequency" else None
@@ -133,6 +131,10 @@ class LDiversity(OnSensitive):
             case "recursive":
                 return f"In every group the commonest {of} stays below {as_number(self.c)} times the rare ones ({unit})"
         return f"No {of} makes up more than {as_share(1 / Fraction(self.l))} of any group, counted on {unit}"
+
+    def among_values_left(self, left: ValuesLeft) -> tuple[BoolArray, FloatArray]:
+        """So many values are left."""
+        return left.distinct >= float(self.l), left.distinct.astype(np.float64)
 
     def _holds_on(self, attribute: ValueCounts, groups: GroupCounts) -> BoolArray:
         if self.kind == "frequency":

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.errors import ParameterError, SchemaError, did_you_mean
+from shoal.errors import ParameterError
 from shoal.models.background import BackgroundCounts
-from shoal.models.contract import Model, flagged
+from shoal.models.contract import Model
 from shoal.models.counts import GroupCounts
-from shoal.models.exact import BoolArray, FloatArray, as_count, as_fraction
-
-LARGEST_L = 1_000_000
-"""Far above any use, and small enough to count with."""
+from shoal.models.exact import LARGEST_L, BoolArray, FloatArray, as_count, as_fraction
+from shoal.parts import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,26 +56,28 @@ class MatchingDiversity(Model):
     """
 
     l: int = field(  # noqa: E741 - the paper's name
-        metadata=flagged(
-            "L",
+        metadata=option(
             "matching diversity: everybody may have L values, also to somebody who knows which never go with which "
             "quasi-identifiers.",
+            metavar="L",
         )
     )
-    rules: Any = field(default=None, repr=False, metadata={"is_kept_apart": True})
+    rules: Any = field(default=None, repr=False, metadata=option("", is_kept_apart=True))
     column: str | None = None
     min_expectation: Fraction | None = field(
         default=None,
-        metadata=flagged(
-            "E",
-            "For --matching-l: how probable it must be that chance alone would have broken a rule that is mined: 0.9 "
-            "(default).",
+        metadata=option(
+            "For matching diversity: how probable it must be that chance alone would have broken a rule that is "
+            "mined: 0.9 (default).",
+            metavar="E",
             flag="min-expectation",
         ),
     )
     max_len: int | None = field(
         default=None,
-        metadata=flagged("N", "For --matching-l: how many quasi-identifiers a rule may combine (1).", flag="max-len"),
+        metadata=option(
+            "For matching diversity: how many quasi-identifiers a rule may combine (1).", metavar="N", flag="max-len"
+        ),
     )
     name: ClassVar[str] = "matching-diversity"
     needs: ClassVar[frozenset[str]] = frozenset({"background_values"})
@@ -87,10 +87,7 @@ class MatchingDiversity(Model):
     is_diversity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        l = as_count(self.l, name="l")  # noqa: E741
-        if l > LARGEST_L:
-            raise ParameterError(f"l must be at most {LARGEST_L:,}, got {l:,}.")
-        object.__setattr__(self, "l", l)
+        object.__setattr__(self, "l", as_count(self.l, name="l", at_most=LARGEST_L))
         if self.rules is not None and not hasattr(self.rules, "allowed"):
             raise ParameterError(
                 f"rules must be rules as shoal.mine gives them, not {type(self.rules).__name__}. In a policy, facts "
@@ -103,11 +100,6 @@ class MatchingDiversity(Model):
             object.__setattr__(self, "min_expectation", expectation)
         if self.max_len is not None:
             object.__setattr__(self, "max_len", as_count(self.max_len, name="max_len", at_least=0))
-
-    @property
-    def asked(self) -> float:
-        """The threshold l."""
-        return float(self.l)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""
@@ -131,7 +123,7 @@ class MatchingDiversity(Model):
         """Whether everybody in each group may have at least l values of each attribute."""
         counts = self._counts(groups)
         holds = np.diff(counts.start_of_group) > 0
-        for column in self._columns(counts):
+        for column in self.columns_among(counts.background.columns):
             holds &= counts.by_group(counts.has_left(column, self.l).astype(np.int64)) == 1
         return holds
 
@@ -139,7 +131,7 @@ class MatchingDiversity(Model):
         """The fewest values that somebody in each group may have; 0 where the rules fit no way to deal values out."""
         counts = self._counts(groups)
         fewest = np.full(len(groups), np.inf)
-        for column in self._columns(counts):
+        for column in self.columns_among(counts.background.columns):
             left = counts.values_left(column, at_least=self.l)
             fewest = np.minimum(fewest, counts.by_group(left))
         return fewest
@@ -148,7 +140,7 @@ class MatchingDiversity(Model):
         """Which members of the groups, in their order, may have fewer than l values of some attribute."""
         counts = self._counts(groups)
         below = np.zeros(len(counts.who), np.bool_)
-        for column in self._columns(counts):
+        for column in self.columns_among(counts.background.columns):
             below |= ~counts.has_left(column, self.l)
         return below
 
@@ -159,14 +151,3 @@ class MatchingDiversity(Model):
                 "the table with shoal.protect, which does it by itself."
             )
         return groups.background
-
-    def _columns(self, counts: BackgroundCounts) -> Iterator[str]:
-        known = counts.background.columns
-        if not known:
-            raise SchemaError(f"{self.name} asks about sensitive attributes, but none is named. Name at least one.")
-        if self.column is not None and self.column not in known:
-            raise SchemaError(
-                f"{self.name} names '{self.column}', but that is not a sensitive attribute. "
-                f"These are: {', '.join(known)}.{did_you_mean(self.column, known)}"
-            )
-        yield from known if self.column is None else [self.column]

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import ParameterError
-from shoal.models.contract import Dial, Model, as_share, flagged
+from shoal.models.contract import Dial, Model, SpreadLimits, as_share
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction, ratio_at_most, share
-from shoal.models.limits import SpreadLimits
+from shoal.parts import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +35,11 @@ class RecordRisk(Model):
     Fraction(1, 10)
     """
 
-    rho: Threshold = field(metadata=flagged("RHO", "Nobody owns more than this share of a group's records: 0.1."))
+    rho: Threshold = field(
+        metadata=option("Nobody owns more than this share of a group's records: 0.1.", metavar="RHO")
+    )
     name: ClassVar[str] = "record-risk"
+    is_common: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"records", "most_records"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
@@ -49,11 +52,6 @@ class RecordRisk(Model):
                 f"rho must lie in (0, 1], got {float(rho):g}. rho = 0.1 lets nobody have over a tenth of the records."
             )
         object.__setattr__(self, "rho", rho)
-
-    @property
-    def asked(self) -> float:
-        """The threshold rho."""
-        return float(self.rho)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""

@@ -22,8 +22,8 @@ FEWEST_PERSONS = 2
 """Rows of one person, alone of all in a group, are known to be theirs."""
 
 
-class Counted(Protocol):
-    """Rows that models can be asked about, by whose they are."""
+class CountedRows(Protocol):
+    """Rows of persons that models can be asked about."""
 
     @property
     def models(self) -> Sequence[Model]:
@@ -41,12 +41,12 @@ class Counted(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class RowsView:
     """Rows that somebody can look at: those of one table, or of tables joined."""
 
     name: str
     """What messages call it."""
-    rows: Counted
+    rows: CountedRows
     number_of_person: IntArray
     """The number of each person among those who have rows here, or -1."""
     part_of_person: IntArray
@@ -57,7 +57,7 @@ class View:
         """Who has rows here, in the order of their numbers."""
         return np.flatnonzero(self.number_of_person >= 0)
 
-    def in_order(self, order: NDArray[np.uint32]) -> View:
+    def in_order(self, order: NDArray[np.uint32]) -> RowsView:
         """The same persons numbered in another order."""
         return replace(self, number_of_person=self.number_of_person[order], part_of_person=self.part_of_person[order])
 
@@ -78,7 +78,7 @@ class View:
 class Related:
     """All that can be looked at where several tables leave together."""
 
-    views: tuple[View, ...]
+    views: tuple[RowsView, ...]
 
     def in_order(self, order: NDArray[np.uint32]) -> Related:
         """The same persons numbered in another order."""
@@ -99,7 +99,7 @@ class RelatedCounts:
         holds = np.ones(len(self.start_of_group) - 1, np.bool_)
         for view in self.related.views:
             group, persons, start = view.parts(self.start_of_group, self.who)
-            still = holds[group]  # what has failed needs not be asked again
+            still = holds[group]  # what has failed need not be asked again
             if not still.all():
                 group, persons, start = _only(still, group, persons, start)
             if not len(group):
@@ -111,7 +111,7 @@ class RelatedCounts:
             holds[group[~met]] = False
         return holds
 
-    def broken(self) -> Iterator[tuple[View, GroupCounts, list[Model]]]:
+    def broken(self) -> Iterator[tuple[RowsView, GroupCounts, list[Model]]]:
         """Each part of a view that fails: its counts, and the models that it breaks."""
         for view in self.related.views:
             group, persons, start = view.parts(self.start_of_group, self.who)

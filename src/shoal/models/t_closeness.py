@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.contract import Dial, OnSensitive, as_number, flagged
+from shoal.models.contract import Dial, OnSensitive, as_number
 from shoal.models.counts import GroupCounts, ValueCounts
 from shoal.models.exact import (
     BoolArray,
@@ -21,6 +21,7 @@ from shoal.models.exact import (
     share,
 )
 from shoal.models.likeness import compare, ordered_distance
+from shoal.parts import option
 
 DISTANCES = ("equal", "ordered")
 COUNTS = ("records", "persons")
@@ -54,8 +55,10 @@ class TCloseness(OnSensitive):
     Fraction(1, 5)
     """
 
-    t: Threshold = field(metadata=flagged("T", "t-closeness: groups are distributed nearly as the whole table: 0.2."))
-    distance: str = field(default="equal", metadata=flagged("KIND", "equal (default) or ordered."))
+    t: Threshold = field(
+        metadata=option("t-closeness: groups are distributed nearly as the whole table: 0.2.", metavar="T")
+    )
+    distance: str = field(default="equal", metadata=option("equal (default) or ordered.", metavar="KIND"))
     count: str = "records"
     column: str | None = None
     name: ClassVar[str] = "t-closeness"
@@ -76,11 +79,6 @@ class TCloseness(OnSensitive):
     def needs(self) -> frozenset[str]:
         """Names of the counts that are read."""
         return frozenset({"values_of_group" if self.count == "records" else "persons_of_value"})
-
-    @property
-    def asked(self) -> float:
-        """The threshold t."""
-        return float(self.t)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""

@@ -1,7 +1,6 @@
-"""The policy: what was chosen for a release, from a TOML file or from flags, and the same in plain words."""
+"""The policy: what was chosen for a release, from a TOML file or from flags."""
 
-from shoal.policy.explain import explain
 from shoal.policy.load import policy_from_document, read_document
 from shoal.policy.policy import Policy
 
-__all__ = ["Policy", "explain", "policy_from_document", "read_document"]
+__all__ = ["Policy", "policy_from_document", "read_document"]

@@ -7,12 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from shoal.attacking.mining.knowledge import Knowledge
+from shoal.masking import Mask, mask_called
 from shoal.models.contract import Model, as_number, as_share, listed
-from shoal.policy.policy import BudgetChoices, Policy, QuasiChoices
+from shoal.parts import options_of
+from shoal.policy.policy import BudgetChoices, ColumnChoices, Policy, QuasiChoices
 
 
 def explain(policy: Policy) -> str:
-    """What a policy asks for and what is published under it, one sentence a line.
+    """What a policy asks for and what is published under it, one sentence per line.
 
     Examples
     --------
@@ -27,6 +29,7 @@ def explain(policy: Policy) -> str:
         *_about_budget(policy.budget),
         *_about_knowledge(policy.knowledge),
         *_about_ledger(policy),
+        *_about_usefulness(policy),
     ]
     if policy.safe_cells:
         sentences.append(
@@ -74,11 +77,11 @@ SHARED_DATES = {
 def _about_columns(policy: Policy) -> list[str]:
     columns = policy.columns
     shown = "these are masked"
-    if policy.mask in APART and policy.mask_options.get("quasi_as", "exact") == "exact":
+    if _mask(policy).shows_identities:
         shown = "these are published as they are, so that identities are visible"
     told = [_about_persons(policy), f"An adversary may know {listed(list(map(_quasi, columns.quasi)))}: {shown}."]
     if columns.sensitive:
-        told.append(f"Nobody may learn a person's {_named(columns.sensitive)}.")
+        told.append(f"Nobody may learn a person's {_named(columns.sensitive)}. {_about_missing(columns)}")
     if columns.time is not None:
         form = "each person's own first, second, third time"
         if columns.time_as == "shift":
@@ -101,6 +104,16 @@ def _about_columns(policy: Policy) -> list[str]:
     return [*told, missing[columns.missing], *(_SPELLING[form].format(name) for name, form in columns.spelling.items())]
 
 
+def _about_missing(columns: ColumnChoices) -> str:
+    """What a missing sensitive value is, in a sentence."""
+    silent = [name for name in columns.sensitive if name in columns.missing_tells_nothing]
+    if not silent:
+        return "A missing one is a value to protect too."
+    others = [name for name in columns.sensitive if name not in silent]
+    also = f", while a missing {_named(others)} is a value to protect" if others else ""
+    return f"A missing {_named(silent)} tells nothing: models, risks and guesses leave out who has no value{also}."
+
+
 _SPELLING = {
     "exact": "Texts in '{}' that differ in any way are different.",
     "plain": "Texts in '{}' that differ by Unicode form, invisible characters or white space are one.",
@@ -113,7 +126,7 @@ def _about_persons(policy: Policy) -> str:
     if person is None:
         return "Each record is taken as a person of its own."
     form = "published as a random pseudonym"
-    if policy.mask == "anatomize":
+    if mask_called(policy.mask).has_tables:
         form = "not published"
     elif policy.columns.person_ids == "none":
         form = "not published: nobody sees which records belong to one person"
@@ -124,20 +137,15 @@ def _quasi(column: QuasiChoices) -> str:
     return f"'{column.name}'{_KIND_IN_WORDS[column.kind]}"
 
 
-_MASKS = {
-    "range": "A group shows ranges of numbers and sets of categories",
-    "mean": "A group shows the mean of its numbers and its commonest category",
-    "suppress": "A group shows only what all of its records share",
-    "perturb": "Numbers are shown as the mean of the group and noise, categories as the commonest of the group",
-    "anatomize": "Sensitive values are counted by group, each attribute in a table of its own, apart from who is who",
-    "permute": "Sensitive values are dealt out anew inside each group, each attribute on its own",
-}
-APART = {"anatomize", "permute"}
-"""Masks that publish sensitive attributes apart from quasi-identifiers."""
+def _mask(policy: Policy) -> Mask:
+    """The mask of a policy, with those of its options that it has."""
+    mask = mask_called(policy.mask)
+    known = {each.name for each in options_of(mask)}
+    return mask(**{name: value for name, value in policy.mask_options.items() if name in known})
 
 
 def _about_method(policy: Policy) -> list[str]:
-    shown = _MASKS.get(policy.mask, "Groups are masked")
+    shown = mask_called(policy.mask).sentence.removesuffix(".")
     told = [
         f"Groups are formed by the method {policy.method}{_options(policy.method_options)}.",
         f"{shown} (mask {policy.mask}{_options(policy.mask_options)}).",
@@ -202,6 +210,13 @@ def _about_ledger(policy: Policy) -> list[str]:
         "refuse": "nothing is released where a model is broken together with earlier releases",
     }
     return [f"What is released about whom is remembered in a ledger by keyed hashes; {told[policy.ledger.mode]}."]
+
+
+def _about_usefulness(policy: Policy) -> list[str]:
+    asked = policy.usefulness
+    if asked is None:
+        return []
+    return [f"It is measured how well '{asked.target}' can still be predicted from the release (usefulness)."]
 
 
 def _named(names: Iterable[str]) -> str:

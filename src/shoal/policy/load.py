@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, model_validator
 
-from shoal.errors import ParameterError, PolicyError, did_you_mean
-from shoal.models import MODELS, Model, model_called
+from shoal.errors import ParameterError, PolicyError, SchemaError, did_you_mean
+from shoal.models import MODELS, Model
+from shoal.parts import Part, options_of
+from shoal.policy.mend import MendChoices
 from shoal.policy.policy import (
     DEFAULT_MASK,
     DEFAULT_METHOD,
     BudgetChoices,
     Choices,
     ColumnChoices,
+    HistoryChoices,
     KnowledgeChoices,
+    Known,
     LedgerChoices,
     Option,
     Policy,
     Share,
     SourceChoices,
     TableChoices,
+    UsefulnessChoices,
+    refuse_unknown_target,
 )
+from shoal.registry import Registry
 
 Document = Mapping[str, Any]
 
@@ -54,12 +61,16 @@ class _File(Choices):
 
     columns: ColumnChoices
     source: SourceChoices = SourceChoices()
+    mend: MendChoices = MendChoices()
     method: _Named = _Named()
     mask: _Mask = _Mask()
     budget: BudgetChoices = BudgetChoices()
     knowledge: KnowledgeChoices | None = None
     tables: dict[str, TableChoices] = Field(default_factory=dict)
     ledger: LedgerChoices | None = None
+    history: HistoryChoices = HistoryChoices()
+    usefulness: UsefulnessChoices | None = None
+    preset: str | None = None
     seed: StrictInt | None = None
     safe_cells: StrictBool = False
     column_labels: StrictBool = False
@@ -83,15 +94,13 @@ def read_document(path: str | Path) -> dict[str, Any]:
         raise PolicyError(f"The policy file {name} is not valid TOML: {error}.") from None
 
 
-def policy_from_document(
-    document: Document, *, name: str = "The policy", known: Mapping[str, Iterable[str]] | None = None
-) -> Policy:
+def policy_from_document(document: Document, *, name: str = "The policy", known: Known | None = None) -> Policy:
     """A policy from nested dicts.
 
     Parameters
     ----------
     known
-        The names that there are for "method" and "mask", where they are to be checked too.
+        The methods and masks that there are, by "method" and "mask", where they are to be checked too.
 
     Raises
     ------
@@ -106,7 +115,16 @@ def policy_from_document(
         file = _File.model_validate(rest)
     except ValidationError as error:
         faults = [*_said(error), *faults]
-    faults += [fault for table, names in (known or {}).items() for fault in _unknown(document.get(table), table, names)]
+    if file is not None and file.usefulness is not None:
+        try:
+            refuse_unknown_target(file.usefulness.target, file.columns.asked_about)
+        except SchemaError as error:
+            faults.append("usefulness.target: " + str(error).replace("\n", " "))
+    for table, parts in (known or {}).items():
+        chosen = None if file is None else {"method": file.method, "mask": file.mask}[table]
+        faults += _of_part(chosen, table, parts)
+    if file is not None and file.preset is not None:
+        models += _of_preset(file.preset, models, faults)
     if faults or file is None:
         listed = "\n".join(f"  {fault}" for fault in faults)
         raise PolicyError(f"{name} has {'a fault' if len(faults) == 1 else f'{len(faults)} faults'}:\n{listed}")
@@ -120,12 +138,16 @@ def policy_from_document(
         max_linkage=file.mask.max_linkage,
         budget=file.budget,
         source=file.source,
+        mend=file.mend,
         seed=file.seed,
+        preset=file.preset,
         safe_cells=file.safe_cells,
         column_labels=file.column_labels,
         knowledge=None if file.knowledge is None else file.knowledge.knowledge(),
         tables=file.tables,
         ledger=file.ledger,
+        history=file.history,
+        usefulness=file.usefulness,
     )
 
 
@@ -139,12 +161,22 @@ def _options(named: _Named) -> dict[str, Option]:
 # Models
 
 
-def _unknown(chosen: Any, table: str, names: Iterable[str]) -> Iterator[str]:
-    """The fault of a method or a mask that there is not."""
-    name = chosen.get("name") if isinstance(chosen, Mapping) else None
-    names = list(names)
-    if isinstance(name, str) and name not in names:
+def _of_part(chosen: _Named | None, table: str, parts: Registry[Any]) -> Iterator[str]:
+    """The faults of a method or a mask: that there is none of its name, or what is wrong with its options."""
+    name = chosen.name if chosen is not None else None
+    if chosen is None or name is None:
+        return
+    try:
+        part: type[Part] | None = parts.get(name)
+    except ParameterError as error:
+        yield f"{table}.name: {error}"
+        return
+    if part is None:
+        names = list(parts)
         yield f"{table}.name: there is no {table} '{name}'. Choose one of: {', '.join(names)}.{_hint(name, names)}"
+        return
+    for option, fault in part.faults(_options(chosen)).items():
+        yield f"{table}{f'.{option}' if option else ''}: {fault}"
 
 
 def _models(table: Any, faults: list[str]) -> list[Model]:
@@ -153,16 +185,29 @@ def _models(table: Any, faults: list[str]) -> list[Model]:
         return []
     models: list[Model] = []
     for name, value in table.items():
-        if model_called(name) is None:
-            known = ", ".join(MODELS)
-            faults.append(f"models.{name}: there is no such model. These are: {known}.{_hint(name, MODELS)}")
-            continue
         for place, parameters in _each(f"models.{name}", value):
             try:
+                if name not in MODELS:
+                    known = ", ".join(MODELS)
+                    faults.append(f"models.{name}: there is no such model. These are: {known}.{_hint(name, MODELS)}")
+                    break
                 models.append(make_model(name, parameters))
             except ParameterError as error:
                 faults.append(f"{place}: {error}")
     return models
+
+
+def _of_preset(name: str, models: list[Model], faults: list[str]) -> list[Model]:
+    """The models of a preset that the policy does not name itself; one that asks for less is a fault."""
+    from shoal.policy.presets import missing_models, preset_called, weaker_than
+
+    try:
+        preset = preset_called(name)
+    except ParameterError as error:
+        faults.append(f"preset: {error}")
+        return []
+    faults += weaker_than(preset, models)
+    return [make_model(model, asked) for model, asked in missing_models(preset, models).items()]
 
 
 def _each(place: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -183,20 +228,17 @@ def make_model(name: str, value: Any) -> Model:
     >>> make_model("h-affiliation", {"l": 4, "column": "disease"})
     HAffiliation(h=Fraction(1, 4), column='disease')
     """
-    model: Any = MODELS[name]
-    known = [field.name for field in dataclasses.fields(model)]
-    needed = [field.name for field in dataclasses.fields(model) if field.default is dataclasses.MISSING]
-    given = {threshold_name(name): value} if not isinstance(value, Mapping) else dict(value)
+    model = MODELS[name]
+    make: Callable[..., Model] = model
+    known = [each.name for each in options_of(model)]
+    needed = [each.name for each in options_of(model) if each.is_needed]
+    given = {model.threshold(): value} if not isinstance(value, Mapping) else dict(value)
     given = {parameter: _plain(each) for parameter, each in given.items()}
     stand_ins = [parameter for parameter in given if parameter not in known and parameter in model.stand_ins]
     if len(stand_ins) == 1 and not set(needed) & given.keys():
-        (parameter,) = stand_ins
-        make, needed = getattr(model, model.stand_ins[parameter]), [parameter]
-        arguments: dict[str, Any] = {key: each for key, each in given.items() if key != parameter}
-        positional: tuple[Any, ...] = (given[parameter],)
+        (parameter,) = needed = stand_ins
+        make = partial(model.by_stand_in, parameter, given[parameter])
         known = [parameter, *(other for other in known if other == "column")]
-    else:
-        make, arguments, positional = model, given, ()
     strangers = [parameter for parameter in given if parameter not in known]
     absent = [parameter for parameter in needed if parameter not in given]
     if strangers:
@@ -207,14 +249,7 @@ def make_model(name: str, value: Any) -> Model:
     if absent:
         form = ", ".join(f"{parameter} = ..." for parameter in needed)
         raise ParameterError(f"{name} needs {_listed(absent)}. Write it as {name} = {{ {form} }}.")
-    made: Model = make(*positional, **arguments)
-    return made
-
-
-def threshold_name(name: str) -> str:
-    """The parameter of a model that a bare number stands for."""
-    model: Any = MODELS[name]
-    return dataclasses.fields(model)[0].name
+    return make(**{key: each for key, each in given.items() if key not in stand_ins})
 
 
 def _plain(value: Any) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     StrictBool,
     StrictInt,
+    ValidationError,
     model_validator,
 )
 
@@ -24,16 +25,27 @@ from shoal.attacking.mining.expectation import refuse_low_confidence
 from shoal.attacking.mining.knowledge import Knowledge
 from shoal.attacking.mining.rules import Rule
 from shoal.errors import ParameterError, SchemaError, did_you_mean
-from shoal.models import Model
+from shoal.models.contract import Model
+from shoal.parts import Part
+from shoal.policy.history import History, Way
+from shoal.policy.mend import MendChoices
 from shoal.policy.numbers import Number, as_number
-from shoal.table.hierarchy import Hierarchy
+from shoal.registry import Registry
+from shoal.table.date_forms import check_form
+from shoal.table.hierarchy import FROM_VALUES, Hierarchy
 from shoal.table.schema import KINDS, NAMED_KINDS, Ordered, Quasi, Schema
 
 if TYPE_CHECKING:
     import polars as pl
 
-DEFAULT_METHOD = "balance-tree"
-DEFAULT_MASK = "range"
+Known = Mapping[Literal["method", "mask"], Registry[Any]]
+"""The methods and masks that there are, where a policy is checked against them."""
+CSV_OPTIONS = (
+    "delimiter", "encoding", "quote", "decimal", "missing", "thousands", "date_format", "header", "member",
+)  # fmt: skip
+"""The keys of [source] that say how CSV files are written."""
+DEFAULT_METHOD: Final = "balance-tree"
+DEFAULT_MASK: Final = "range"
 
 
 class Choices(BaseModel):
@@ -52,29 +64,51 @@ def _as_key(value: Any) -> Any:
 def _no_address(file: str) -> str:
     """A file and no address, which might hold a password that a policy must not keep."""
     if "://" in file:
-        raise ValueError("must be a file. Tables of a database are joined in its query (--query).")
+        raise ValueError("must be a file. Tables of a database are joined in its query (query=).")
     return file
 
 
 class JoinChoices(Choices):
-    """A file with one record a person, and the key that it shares with the records."""
+    """A file with one record per person, and the key that it shares with the records."""
 
     person_file: Annotated[str, AfterValidator(_no_address)]
     on: Annotated[dict[str, str], BeforeValidator(_as_key), Field(min_length=1)]
 
 
+def _as_forms(value: Any) -> Any:
+    """One form of dates stands for all columns that are so written."""
+    return {"": value} if isinstance(value, str) else value
+
+
+def _forms(forms: dict[str, str]) -> dict[str, str]:
+    try:
+        return {column: check_form(form) for column, form in forms.items()}
+    except ParameterError as error:
+        raise ValueError(str(error)) from None
+
+
 class SourceChoices(Choices):
-    """How the files are written, so far as it cannot be seen in them, and how they become one table."""
+    """How the files are written, so far as it is not to be found in them, and how they become one table."""
 
     delimiter: str | None = None
-    encoding: str = "utf-8"
-    quote: str = '"'
-    decimal: Literal[".", ","] = "."
-    missing: tuple[str, ...] = ("",)
+    encoding: str | None = None
+    quote: str | None = None
+    decimal: Literal[".", ","] | None = None
+    missing: tuple[str, ...] | None = None
+    thousands: Literal["", ".", ",", "'", " "] | None = None
+    date_format: Annotated[dict[str, str], BeforeValidator(_as_forms), AfterValidator(_forms)] | None = None
+    header: StrictBool | None = None
+    member: str | None = None
     labels: Literal["codes", "values"] = "codes"
     sheet: str | None = None
     rename: tuple[dict[str, str], ...] = ()
     join: JoinChoices | None = None
+
+    @property
+    def csv(self) -> dict[str, Any]:
+        """What is told of how CSV files are written, by the names of the options; the rest is found in them."""
+        told = {name: getattr(self, name) for name in CSV_OPTIONS}
+        return {name: value for name, value in told.items() if value is not None}
 
 
 class TableChoices(Choices):
@@ -92,6 +126,7 @@ class IntervalChoices(Choices):
     width: Annotated[Number, BeforeValidator(as_number)]
     high: Annotated[Number, BeforeValidator(as_number)]
     factor: StrictInt = 2
+    decimals: StrictBool = False
 
     @model_validator(mode="after")
     def _is_a_hierarchy(self) -> IntervalChoices:
@@ -101,21 +136,28 @@ class IntervalChoices(Choices):
     def hierarchy(self) -> Hierarchy:
         """The hierarchy of these intervals."""
         low, width, high = float(self.low), float(self.width), float(self.high)
-        return Hierarchy.of_intervals(low=low, width=width, high=high, factor=self.factor)
+        return Hierarchy.of_intervals(low=low, width=width, high=high, factor=self.factor, decimals=self.decimals)
 
 
-def _as_lengths(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return () if value is True else value
 
 
 class HierarchyChoices(Choices):
-    """Where the value hierarchy of a column comes from: a file, prefixes, intervals, ICD codes or rows."""
+    """Where the value hierarchy of a column comes from: a file, rows, intervals, or the values of the column."""
 
     file: str | None = None
-    prefixes: Annotated[tuple[StrictInt, ...] | None, BeforeValidator(_as_lengths)] = None
+    prefixes: Annotated[tuple[StrictInt, ...] | None, BeforeValidator(_as_list)] = None
     """How many characters the levels keep; none listed means one less at each level."""
     intervals: IntervalChoices | None = None
+    numbers: Literal[True] | None = None
+    """Intervals that fit the numbers of the column."""
+    dates: Annotated[tuple[Literal["month", "quarter", "year", "decade"], ...] | None, BeforeValidator(_as_list)] = None
+    """Which levels days have; none listed means all."""
     icd: Literal[True] | None = None
+    icd10: Literal[True] | None = None
+    icd9: Literal[True] | None = None
+    atc: Literal[True] | None = None
     rows: tuple[tuple[str, ...], ...] | None = None
 
     @model_validator(mode="after")
@@ -124,17 +166,25 @@ class HierarchyChoices(Choices):
             raise ValueError(f"give exactly one of: {', '.join(type(self).model_fields)}.")
         return self
 
+    @property
+    def is_made_from_values(self) -> bool:
+        """Whether the values that a column holds are needed to make it."""
+        return self.file is None and self.intervals is None and self.rows is None
+
     def hierarchy(self, column: str, folder: Path, frame: pl.DataFrame) -> Hierarchy:
-        """The hierarchy; prefixes and ICD codes are those of the values that the column holds."""
+        """The hierarchy; what is made from values is made from those that the column holds."""
         if self.file is not None:
             return Hierarchy.read_arx_csv(folder / self.file)
         if self.intervals is not None:
             return self.intervals.hierarchy()
         if self.rows is not None:
             return Hierarchy.from_rows(self.rows)
-        if self.prefixes is not None:
-            return Hierarchy.of_prefixes(_texts(frame, column), lengths=self.prefixes or None)
-        return Hierarchy.of_icd(_texts(frame, column))
+        if self.prefixes:
+            return Hierarchy.of_prefixes(_texts(frame, column), lengths=self.prefixes)
+        if self.dates:
+            return Hierarchy.of_dates(_texts(frame, column), levels=self.dates)
+        (name,) = self.model_fields_set
+        return FROM_VALUES[name](_texts(frame, column))
 
 
 def _texts(frame: pl.DataFrame, column: str) -> list[str]:
@@ -167,6 +217,8 @@ class QuasiChoices(Choices):
     kind: Literal["auto", "number", "nominal", "ordered", "date"] = "auto"
     order: Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] | None, Field(min_length=1)] = None
     hierarchy: Annotated[HierarchyChoices, BeforeValidator(_as_hierarchy)] | None = None
+    round: Annotated[Number, BeforeValidator(as_number)] | str | None = None
+    """To what the ends of ranges are rounded: a number, a unit of the calendar, "auto" or "off"."""
 
     @model_validator(mode="after")
     def _has_an_order_only_where_ordered(self) -> QuasiChoices:
@@ -174,17 +226,22 @@ class QuasiChoices(Choices):
             raise ValueError("an order goes with kind = 'ordered' only.")
         return self
 
-    def column(self, hierarchy: Hierarchy | None = None) -> Quasi:
+    def column(self, hierarchy: Hierarchy | None = None, *, usual_round: str = "off") -> Quasi:
         """The quasi-identifier as the schema takes it."""
+        is_range = hierarchy is None and self.order is None and self.kind in ("auto", "number", "date")
+        step = self.round if self.round is not None else usual_round if is_range else "off"
+        rounding = None if step == "off" else step if isinstance(step, str) else float(step)
         if self.order is not None:
-            return Ordered(self.name, hierarchy, self.order)
-        return KINDS[self.kind](self.name, hierarchy)
+            return Ordered(self.name, hierarchy, self.order, round=rounding)
+        return KINDS[self.kind](self.name, hierarchy, round=rounding)
 
 
 class ColumnChoices(Choices):
     """The role of each column."""
 
     person: str | None = None
+    round: Literal["auto", "off"] = "off"
+    """Whether the ends of ranges are rounded where a quasi-identifier does not say it itself."""
     quasi: tuple[Annotated[QuasiChoices, BeforeValidator(_as_quasi)], ...]
     sensitive: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
@@ -195,36 +252,32 @@ class ColumnChoices(Choices):
     shared_dates: Literal["tell", "hide", "refuse"] = "tell"
     zone: str | None = None
     missing: Literal["value", "refuse", "drop"] = "value"
+    missing_tells_nothing: tuple[str, ...] = ()
     person_ids: Literal["pseudonyms", "none"] = "pseudonyms"
     spelling: dict[str, Literal["exact", "plain", "folded"]] = {}
+    confirmed: tuple[str, ...] = ()
+    """Published columns that hold direct identifiers, and that leave nevertheless."""
 
     @model_validator(mode="after")
     def _is_a_schema(self) -> ColumnChoices:
         try:
-            misspelled = self.schema_with(lambda _: None).misspelled()
+            misnamed = self.schema_with(lambda _: None).misnamed()
         except SchemaError as error:
             raise ValueError(str(error)) from None
-        if misspelled:
-            raise ValueError("\n".join(misspelled))
+        if misnamed:
+            raise ValueError("\n".join(misnamed))
         return self
+
+    @property
+    def asked_about(self) -> list[str]:
+        """The quasi-identifiers and sensitive attributes, by name."""
+        return [*(column.name for column in self.quasi), *self.sensitive]
 
     def schema_with(self, hierarchy_of: Callable[[QuasiChoices], Hierarchy | None]) -> Schema:
         """The schema, with the hierarchies that the function gives."""
-        return Schema(
-            person=self.person,
-            quasi=[column.column(hierarchy_of(column)) for column in self.quasi],
-            sensitive=self.sensitive,
-            kept=self.kept,
-            dropped=self.dropped,
-            time=self.time,
-            time_as=self.time_as,
-            time_of_day=self.time_of_day,
-            shared_dates=self.shared_dates,
-            zone=self.zone,
-            missing=self.missing,
-            person_ids=self.person_ids,
-            spelling=self.spelling,
-        )
+        others = {name: getattr(self, name) for name in type(self).model_fields if name not in ("quasi", "round")}
+        quasi = [column.column(hierarchy_of(column), usual_round=self.round) for column in self.quasi]
+        return Schema(quasi=quasi, **others)
 
 
 class BudgetChoices(Choices):
@@ -300,6 +353,25 @@ class KnowledgeChoices(Choices):
         )
 
 
+def _as_weight(value: Any) -> Any:
+    """A number that is not negative."""
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 10:
+        raise ValueError("must be a number from 0 to 10, such as 0.3.")
+    return float(value)
+
+
+class HistoryChoices(Choices):
+    """How histories are brought to what models of them ask: by which ways, with which hierarchies.
+
+    `alike` says how much groups are formed by histories beside quasi-identifiers.
+    """
+
+    ways: tuple[Way, ...] = ("coarsen", "hide")
+    hierarchies: dict[str, Annotated[HierarchyChoices, BeforeValidator(_as_hierarchy)]] = {}
+    alike: Annotated[float, BeforeValidator(_as_weight)] = 1.0
+
+
 class LedgerChoices(Choices):
     """Where it is remembered what was released about whom, and what happens where a release breaks a model with it."""
 
@@ -307,6 +379,43 @@ class LedgerChoices(Choices):
     key: Annotated[str, AfterValidator(_no_address)] | None = None
     """The file of the key, never the key itself."""
     mode: Literal["warn", "refuse"] = "warn"
+
+
+USUAL_QUERIES = 1000
+"""Random counts that are asked of a release whose usefulness is to be told, unless a policy says otherwise."""
+
+
+class UsefulnessChoices(Choices):
+    """What an analyst wants to do with the release: which column to predict, and how many random counts to ask."""
+
+    target: str
+    kind: Literal["classes", "number"] | None = None
+    """Whether the target is one of several classes or a number; None leaves it to its values."""
+    queries: Annotated[StrictInt, Field(ge=0)] = USUAL_QUERIES
+
+
+def as_usefulness(given: object) -> UsefulnessChoices | None:
+    """What usefulness is asked for, from the name of a column or from a mapping."""
+    if given is None or isinstance(given, UsefulnessChoices):
+        return given
+    document = {"target": given} if isinstance(given, str) else given
+    try:
+        return UsefulnessChoices.model_validate(document)
+    except ValidationError as error:
+        places = ", ".join(sorted({str(fault["loc"][0]) if fault["loc"] else "usefulness" for fault in error.errors()}))
+        raise ParameterError(
+            "usefulness must be the name of a column, or a mapping with target, and perhaps kind ('classes', 'number') "
+            f"and queries (a whole number). Wrong here: {places}."
+        ) from None
+
+
+def refuse_unknown_target(target: str, columns: Sequence[str]) -> None:
+    """Refuse to ask what is neither a quasi-identifier nor a sensitive attribute how useful a release is for it."""
+    if target not in columns:
+        raise SchemaError(
+            f"Usefulness is asked for '{target}', which is neither a quasi-identifier nor a sensitive attribute. These "
+            f"are: {', '.join(columns)}.{did_you_mean(target, columns)}"
+        )
 
 
 Option = str | int | float | bool
@@ -334,17 +443,21 @@ class Policy:
     models
         What every group must meet.
     method, method_options
-        How groups are formed; the pipeline knows the names.
+        How groups are formed; the pipeline knows the names. An object of `shoal.methods` stands for both.
     mask, mask_options
-        What is shown of a group.
+        What is shown of a group; likewise of `shoal.masks`.
     max_linkage
         For a mask that shows no groups: the largest share of persons who may be linked to their original numbers.
     budget
         What may be left out, and who may be alone by what else leaves.
     source
         How the files are read.
+    mend
+        What is mended in the table before it is protected.
     seed
         Governs ties and noise; None draws one.
+    preset
+        The name of the preset whose thresholds the models keep (`shoal.policy.presets`), if any.
     safe_cells
         Whether CSV and Excel files get an apostrophe before cells that a spreadsheet would run.
     column_labels
@@ -355,6 +468,10 @@ class Policy:
         Several related tables by name, where the policy is about more than one.
     ledger
         Where releases are remembered, if anywhere.
+    history
+        How histories are hidden where models ask for it.
+    usefulness
+        For which column it is told what can still be done with the release; None for none.
 
     Examples
     --------
@@ -372,18 +489,32 @@ class Policy:
     max_linkage: float | None = None
     budget: BudgetChoices = field(default_factory=BudgetChoices)
     source: SourceChoices = field(default_factory=SourceChoices)
+    mend: MendChoices = field(default_factory=MendChoices)
     seed: int | None = None
+    preset: str | None = None
     safe_cells: bool = False
     column_labels: bool = False
     knowledge: Knowledge | None = None
     tables: Mapping[str, TableChoices] = field(default_factory=dict)
     ledger: LedgerChoices | None = None
+    history: HistoryChoices = field(default_factory=HistoryChoices)
+    usefulness: UsefulnessChoices | None = None
     folder: Path = field(default=Path(), compare=False, repr=False)
     """Where its file stands: files of hierarchies are named from there."""
 
+    def __post_init__(self) -> None:
+        for what in ("method", "mask"):
+            chosen = getattr(self, what)
+            if isinstance(chosen, Part):  # an object says its options too
+                object.__setattr__(self, what, chosen.name)
+                object.__setattr__(self, f"{what}_options", chosen.options)
+        object.__setattr__(self, "usefulness", as_usefulness(self.usefulness))
+        if self.usefulness is not None:
+            refuse_unknown_target(self.usefulness.target, self.columns.asked_about)
+
     @classmethod
-    def load(cls, path: str | Path, *, known: Mapping[str, Iterable[str]] | None = None) -> Policy:
-        """Read a policy file; all its faults are in one PolicyError. `known` names the methods and masks there are."""
+    def load(cls, path: str | Path, *, known: Known | None = None) -> Policy:
+        """Read a policy file; all its faults are in one PolicyError. `known` has the methods and masks there are."""
         from shoal.policy.load import policy_from_document, read_document
 
         policy = policy_from_document(read_document(path), name=f"'{Path(path).name}'", known=known)
@@ -401,7 +532,7 @@ class Policy:
         document: Mapping[str, Any],
         *,
         name: str = "The policy",
-        known: Mapping[str, Iterable[str]] | None = None,
+        known: Known | None = None,
     ) -> Policy:
         """Make a policy from what a TOML file holds, as nested dicts; all faults are in one PolicyError."""
         from shoal.policy.load import policy_from_document
@@ -414,9 +545,9 @@ class Policy:
         schema: Schema,
         models: Iterable[Model],
         *,
-        method: str = DEFAULT_METHOD,
+        method: str | Part = DEFAULT_METHOD,
         method_options: Mapping[str, Option] | None = None,
-        mask: str = DEFAULT_MASK,
+        mask: str | Part = DEFAULT_MASK,
         mask_options: Mapping[str, Option] | None = None,
         max_linkage: float | None = None,
         max_suppressed: int = 0,
@@ -425,36 +556,31 @@ class Policy:
         allow_alone: bool = False,
         seed: int | None = None,
         knowledge: Knowledge | None = None,
+        history: History | None = None,
+        usefulness: str | Mapping[str, Any] | UsefulnessChoices | None = None,
     ) -> Policy:
-        """The policy of a run that was started from Python, with a schema and models."""
-        columns = ColumnChoices(
-            person=schema.person,
-            quasi=tuple(_choices_of(column) for column in schema.columns),
-            sensitive=tuple(schema.sensitive),
-            kept=tuple(schema.kept),
-            dropped=tuple(schema.dropped),
-            time=schema.time,
-            time_as=schema.time_as,  # type: ignore[arg-type]
-            time_of_day=schema.time_of_day,  # type: ignore[arg-type]
-            shared_dates=schema.shared_dates,  # type: ignore[arg-type]
-            zone=schema.zone,
-            missing=schema.missing,  # type: ignore[arg-type]
-            person_ids=schema.person_ids,  # type: ignore[arg-type]
-            spelling=dict(schema.spelling),  # type: ignore[arg-type]
-        )
+        """The policy of a run that was started from Python, with a schema and models.
+
+        Method and mask are given by name, with their options, or as objects of `shoal.methods` and `shoal.masks`.
+        """
+        for what, chosen, beside in (("method", method, method_options), ("mask", mask, mask_options)):
+            if isinstance(chosen, Part) and beside:
+                raise ParameterError(f"A {what} that is given as an object has its options: leave {what}_options out.")
         return cls(
-            columns=columns,
+            columns=columns_of(schema),
             models=tuple(models),
-            method=method,
+            method=method,  # type: ignore[arg-type]  # objects become names when the policy is made
             method_options=dict(method_options or {}),
-            mask=mask,
+            mask=mask,  # type: ignore[arg-type]
             mask_options=dict(mask_options or {}),
             max_linkage=max_linkage,
-            budget=BudgetChoices(
+            budget=BudgetChoices.model_construct(
                 max_suppressed=max_suppressed, max_records=max_records, max_alone=max_alone, allow_alone=allow_alone
             ),
             seed=seed,
             knowledge=knowledge,
+            history=HistoryChoices() if history is None else history_choices(history),
+            usefulness=as_usefulness(usefulness),
         )
 
     @property
@@ -464,17 +590,24 @@ class Policy:
 
     @property
     def choices(self) -> dict[str, Any]:
-        """All that `protect` takes besides a table, its schema and the models."""
+        """All that makes a release besides a table, its schema and the models, as `protect` and `tune` take it."""
         return {
             "method": self.method,
             "mask": self.mask,
+            "max_linkage": self.max_linkage,
+            **self.table_choices,
+            **self.budget.alone,
+            **self.options,
+        }
+
+    @property
+    def table_choices(self) -> dict[str, Any]:
+        """What of it is about the table rather than about how groups are formed and shown, as `compare` takes it."""
+        return {
             "seed": self.seed,
             "max_suppressed": self.budget.max_suppressed,
             "max_records": self.budget.max_records,
-            "max_linkage": self.max_linkage,
-            **self.budget.alone,
             "knowledge": self.knowledge,
-            **self.options,
         }
 
     def schema(self, folder: str | Path, frame: pl.DataFrame) -> Schema:
@@ -495,6 +628,19 @@ class Policy:
 
         return self.columns.schema_with(hierarchy_of)
 
+    def history_of(self, folder: str | Path, frame: pl.DataFrame) -> History:
+        """How histories are hidden, with the hierarchies of a table; parameters as of `schema`."""
+        absent = [name for name in self.history.hierarchies if name not in frame.columns]
+        if absent:
+            raise SchemaError(
+                f"history.hierarchies names '{absent[0]}', but the table has no such column."
+                f"{did_you_mean(absent[0], frame.columns)}"
+            )
+        hierarchies = {
+            name: choices.hierarchy(name, Path(folder), frame) for name, choices in self.history.hierarchies.items()
+        }
+        return History(ways=self.history.ways, hierarchies=hierarchies, alike=self.history.alike)
+
     def schema_of_release(self) -> Schema:
         """The schema for looking at a release: without hierarchies, whose nodes stand in the release already."""
         return self.columns.schema_with(lambda _: None)
@@ -502,6 +648,7 @@ class Policy:
     def files(self, folder: str | Path) -> tuple[Path, ...]:
         """The hierarchy files that the policy names, as seen from the folder of the policy file."""
         named = [column.hierarchy.file for column in self.columns.quasi if column.hierarchy is not None]
+        named += [hierarchy.file for hierarchy in self.history.hierarchies.values()]
         return tuple(Path(folder) / file for file in named if file is not None)
 
     def moved(self, old: str | Path, new: str | Path) -> Policy:
@@ -515,12 +662,13 @@ class Policy:
             except ValueError:  # another drive
                 return str((Path(old) / file).absolute())
 
+        def moved_hierarchy(hierarchy: HierarchyChoices) -> HierarchyChoices:
+            return hierarchy if hierarchy.file is None else HierarchyChoices(file=moved_file(hierarchy.file))
+
         def moved_column(column: QuasiChoices) -> QuasiChoices:
-            if column.hierarchy is None or column.hierarchy.file is None:
+            if column.hierarchy is None:
                 return column
-            return column.model_copy(
-                update={"hierarchy": HierarchyChoices(file=moved_file(column.hierarchy.file))},
-            )
+            return column.model_copy(update={"hierarchy": moved_hierarchy(column.hierarchy)})
 
         columns = self.columns.model_copy(update={"quasi": tuple(map(moved_column, self.columns.quasi))})
         source = self.source
@@ -534,7 +682,9 @@ class Policy:
         if ledger is not None:
             files = {name: moved_file(file) for name, file in (("file", ledger.file), ("key", ledger.key)) if file}
             ledger = ledger.model_copy(update=files)
-        return replace(self, columns=columns, source=source, tables=tables, ledger=ledger)
+        hierarchies = {name: moved_hierarchy(each) for name, each in self.history.hierarchies.items()}
+        history = self.history.model_copy(update={"hierarchies": hierarchies})
+        return replace(self, columns=columns, source=source, tables=tables, ledger=ledger, history=history)
 
     def to_document(self) -> dict[str, Any]:
         """The policy as nested dicts, without what has its default; `from_document` reads it back."""
@@ -549,13 +699,48 @@ class Policy:
         return toml_of(self.to_document())
 
 
+def history_choices(history: History) -> HistoryChoices:
+    """How histories are hidden, as a policy has it."""
+    rows = {
+        name: HierarchyChoices.model_construct(rows=hierarchy.paths) for name, hierarchy in history.hierarchies.items()
+    }
+    return HistoryChoices.model_construct(ways=tuple(history.ways), hierarchies=rows, alike=history.alike)
+
+
+def columns_of(schema: Schema) -> ColumnChoices:
+    """The roles of a schema, as a policy has them."""
+    others = {name: getattr(schema, name) for name in ColumnChoices.model_fields if name not in ("quasi", "round")}
+    return ColumnChoices.model_construct(quasi=tuple(map(_choices_of, schema.columns)), **others)
+
+
 def _choices_of(column: Quasi) -> QuasiChoices:
     hierarchy = None
     if column.hierarchy is not None and column.hierarchy.intervals is not None:
         rule = column.hierarchy.intervals
         low, width, high = (as_number(end) for end in (rule.low, rule.width, rule.high))
-        hierarchy = HierarchyChoices(intervals=IntervalChoices(low=low, width=width, high=high, factor=rule.factor))
+        steps = IntervalChoices(low=low, width=width, high=high, factor=rule.factor, decimals=rule.decimals)
+        hierarchy = HierarchyChoices(intervals=steps)
     elif column.hierarchy is not None:
-        hierarchy = HierarchyChoices(rows=column.hierarchy.paths)
+        hierarchy = HierarchyChoices.model_construct(rows=column.hierarchy.paths)
     order = column.order if isinstance(column, Ordered) else None
-    return QuasiChoices(name=column.name, kind=column.kind, order=order, hierarchy=hierarchy)  # type: ignore[arg-type]
+    step = column.round if column.round is None or isinstance(column.round, str) else as_number(column.round)
+    return QuasiChoices.model_construct(
+        name=column.name, kind=column.kind, order=order, hierarchy=hierarchy, round=step
+    )
+
+
+def check_asked(schema: object, models: object) -> None:
+    """Refuse what is no schema and what is no list of models, before anything is read."""
+    if not isinstance(schema, Schema):
+        raise SchemaError(f"A shoal.Schema is expected, got {type(schema).__name__}.")
+    if not isinstance(models, Sequence):
+        raise ParameterError(f"Models are given as a list, such as [GBalance(g=0.8)], not as {type(models).__name__}.")
+    for model in models:
+        if not isinstance(model, Model) or isinstance(model, type):
+            raise ParameterError(f"A list of models is expected, but it holds a {type(model).__name__}.")
+
+
+def refuse_no_model(models: Sequence[Model], *, otherwise: str = "nothing would be protected") -> None:
+    """Refuse to promise nothing."""
+    if not models:
+        raise ParameterError(f"No model was asked for, so {otherwise}. Ask for g-balance, for example.")

@@ -18,7 +18,7 @@ from shoal.policy.numbers import as_number, exact_decimal
 if TYPE_CHECKING:
     from shoal.attacking.mining.knowledge import Knowledge
     from shoal.attacking.mining.rules import Rule
-    from shoal.policy.policy import HierarchyChoices, JoinChoices, Policy, QuasiChoices
+    from shoal.policy.policy import HierarchyChoices, HistoryChoices, JoinChoices, Policy, QuasiChoices, SourceChoices
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 WIDTH = 110
 
@@ -26,18 +26,22 @@ WIDTH = 110
 def document_of(policy: Policy) -> dict[str, Any]:
     """The policy as nested dicts in the order of the file, without what has its default."""
     document = {
+        "preset": policy.preset,
         "seed": policy.seed,
         "safe_cells": policy.safe_cells or None,
         "column_labels": policy.column_labels or None,
-        "source": _source(policy),
+        "source": source_table(policy.source),
+        "mend": policy.mend.model_dump(exclude_defaults=True),
         "columns": _columns(policy),
         "models": models_table(policy.models),
         "method": {"name": policy.method, **_options(policy.method_options)},
         "mask": {"name": policy.mask, **_options(policy.mask_options), **_linkage(policy)},
         "budget": _without_defaults(policy.budget),
+        "history": _history(policy.history),
         "knowledge": _knowledge(policy.knowledge),
         "tables": {name: _without_defaults(table) for name, table in policy.tables.items()},
         "ledger": {} if policy.ledger is None else _without_defaults(policy.ledger),
+        "usefulness": {} if policy.usefulness is None else _without_defaults(policy.usefulness),
     }
     return {
         key: value
@@ -62,10 +66,13 @@ def _linkage(policy: Policy) -> dict[str, Any]:
     return {} if policy.max_linkage is None else {"max_linkage": as_number(policy.max_linkage)}
 
 
-def _source(policy: Policy) -> dict[str, Any]:
-    table = _without_defaults(policy.source)
-    if policy.source.join is not None:
-        table["join"] = _join(policy.source.join)
+def source_table(source: SourceChoices) -> dict[str, Any]:
+    """How files are read, without what has its default."""
+    table = _without_defaults(source)
+    if set(table.get("date_format", ())) == {""}:
+        table["date_format"] = table["date_format"][""]
+    if source.join is not None:
+        table["join"] = _join(source.join)
     return table
 
 
@@ -95,9 +102,20 @@ def _hierarchy(hierarchy: HierarchyChoices) -> str | dict[str, Any]:
         return hierarchy.file
     if hierarchy.prefixes is not None:
         return {"prefixes": list(hierarchy.prefixes) or True}
+    if hierarchy.dates is not None:
+        return {"dates": list(hierarchy.dates) or True}
     if hierarchy.intervals is not None:
         return {"intervals": _without_defaults(hierarchy.intervals)}
     return _without_defaults(hierarchy)
+
+
+def _history(history: HistoryChoices) -> dict[str, Any]:
+    table = _without_defaults(history)
+    if history.hierarchies:
+        table["hierarchies"] = {name: _hierarchy(each) for name, each in history.hierarchies.items()}
+    if "alike" in table:
+        table["alike"] = as_number(history.alike)
+    return table
 
 
 def _knowledge(knowledge: Knowledge | None) -> dict[str, Any] | None:
@@ -156,7 +174,7 @@ def _is_table(value: Any) -> bool:
 
 
 def assignment(name: str, value: Any) -> str:
-    """A line `name = value`; a list that would be long has a line an entry."""
+    """A line `name = value`; a list that would be long has one line per entry."""
     line = f"{key_text(name)} = {value_text(value)}"
     if len(line) <= WIDTH or not isinstance(value, list | tuple):
         return line

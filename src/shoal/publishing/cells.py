@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from shoal.reading.source import CsvOptions
+from shoal.reading import FORMATS, CsvOptions
 
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"
 """The four signs, in full width, and small."""
@@ -21,9 +21,10 @@ RUNS = rf"^{BEGINNING}"
 SAFE = rf"^'+{BEGINNING}"
 """Texts that begin with apostrophes and then like a formula: they get one more, so that none becomes another."""
 NUMBERS = r"^ *[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?( to [+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)? *$"
-CELLS = ("delimiter", "encoding", "safe_cells")
+CELLS = ("delimiter", "encoding", "decimal", "dates", "missing", "safe_cells")
 """What a codebook says of the cells of its files, by key."""
-FORMATS_OF_SPREADSHEETS = ("csv", "xlsx")
+WRITTEN_AS = {"decimal": ".", "dates": "YYYY-MM-DD", "missing": "an empty cell"}
+"""How text files write numbers, dates and missing values, whatever the input had."""
 HOW_SAFE = (
     "an apostrophe was put before texts that a spreadsheet would run, and before those that already had one there"
 )
@@ -32,8 +33,9 @@ HOW_SAFE = (
 def how_cells_are_written(format: str, csv: CsvOptions | None, *, safe_cells: bool) -> dict[str, str]:
     """What a codebook says of the cells of its files: how CSV files part them, and of apostrophes."""
     csv = csv or CsvOptions()
-    parted = {"delimiter": csv.delimiter or ",", "encoding": csv.encoding} if format == "csv" else {}
-    return {**parted, **({"safe_cells": HOW_SAFE} if safe_cells and format in FORMATS_OF_SPREADSHEETS else {})}
+    kind = FORMATS[format]
+    parted = {"delimiter": csv.delimiter or ",", "encoding": csv.encoding, **WRITTEN_AS} if kind.is_text else {}
+    return {**parted, **({"safe_cells": HOW_SAFE} if safe_cells and kind.runs_in_spreadsheets else {})}
 
 
 def cells_that_run(frame: pl.DataFrame) -> dict[str, int]:
@@ -64,9 +66,8 @@ def note_on_counts(total: Mapping[str, int]) -> list[str]:
     listed = ", ".join(f"{count:,} in '{name}'" for name, count in total.items())
     return [
         f"A spreadsheet would run {sum(total.values()):,} cells as formulas, since they begin with =, +, - or @: "
-        f"{listed}. "
-        "CSV and Excel files that are written with --safe-cells (in Python safe_cells=True, in a policy "
-        "safe_cells = true) have an apostrophe before them; others do not."
+        f"{listed}. CSV and Excel files that are written with safe_cells=True (in a policy safe_cells = true) have "
+        "an apostrophe before them; others do not."
     ]
 
 

@@ -6,7 +6,6 @@ The same file is written by every engine, and read back by `promised` where nobo
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError
 from shoal.masking.times import how_times_are_shown
+from shoal.publishing.json_file import write_json
 from shoal.publishing.manifest import describe_file, differences_of, files_in, listed_paths
 from shoal.table.own_columns import GROUP, PERSONS
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.table.schema import Schema
 CODEBOOK = "codebook.json"
+CODEBOOK_PAGE = "codebook.html"
+DATA_PACKAGE = "datapackage.json"
+CODEBOOKS = (CODEBOOK, CODEBOOK_PAGE, DATA_PACKAGE)
+"""The codebook in its three forms: for programs that know shoal, for people, and for programs that do not."""
 ALONE = "alone"
 """The key of how many persons may be alone in their group by what else leaves."""
 
@@ -35,14 +39,18 @@ FORMAT_VERSION = 1
 
 GRAMMAR = {
     "value": "the value as it was",
+    "hidden": "the value as it was, or a node of its hierarchy above it; *: hidden",
     "range": "LOW-HIGH, or LOW to HIGH where an end is no number or holds a dash; one value where both ends are equal; "
     "HIGH or less, at least LOW: the other end is hidden; *: any value; ' or missing' behind it: some records of the "
-    "group have none; an empty cell: none has one",
+    'group have none; an empty cell: none has one; "A": the category A in quotes, in which two stand for one, where it '
+    "could be read otherwise (it holds ' to ', begins with a quote, or looks like one of the above)",
     "set": "{A, B, C}; one value where the group has one only; *: any value; the name missing: some records of the "
-    "group have none; an empty cell: none has one",
-    "node": "a value, or the lowest node of a hierarchy above all values of the group; ' or missing' behind it: some "
-    "records of the group have none; an empty cell: none has one",
-    "agreed": "the value that all records of the group have; *: they differ; an empty cell: none has one",
+    'group have none; an empty cell: none has one; "A": the value A in quotes, in which two stand for one, where it '
+    "could be read otherwise (it holds ', ', begins with a quote, has braces around it, or is called missing or *)",
+    "node": "a value, or the lowest node of a hierarchy above all values of the group; {A, B}: any value below one of "
+    "these nodes; ' or missing' behind it: some records of the group have none; an empty cell: none has one",
+    "agreed": "the value that all records of the group have, in quotes where it could be read otherwise, as in "
+    "ranges and sets; *: they differ; an empty cell: none has one",
     "mean": "the mean of the group, or its most frequent value; an empty cell: none has one",
     "noise": "the mean of the group and noise, or its most frequent value",
     "label": "what a mask of the publisher's own shows of the group",
@@ -57,9 +65,11 @@ GRAMMAR = {
 
 HOW_SHOWN = {
     "value": "unchanged",
+    "hidden": "the value, a coarser one, or '*', such that nobody is found by their own records",
     "range": "the range of values of a group",
     "set": "the set of values of a group; '*' where every category is covered",
-    "node": "the lowest node of the column's hierarchy that covers a group",
+    "node": "the lowest node of the column's hierarchy that covers a group; where that hides nearly everything, a few "
+    "nodes below it",
     "agreed": "the value where a whole group has it, else '*'",
     "mean": "the mean of a group; of categories the most frequent one",
     "noise": "the mean of a group and noise; of categories the most frequent one of a group",
@@ -69,7 +79,6 @@ HOW_SHOWN = {
     "group": "a random number that the rows of a group share",
     "key": "a random pseudonym, new for this release",
 }
-FORM_OF_MASK = {"mean": "mean", "perturb": "noise", "suppress": "agreed", "custom": "label"}
 OWN_RANGE = "the person's own value, or the range or set of their values"
 
 
@@ -102,13 +111,21 @@ def codebook_of(
         How many persons may be alone in their group by what else leaves.
     """
     of_persons = any(PERSONS in own for own in (tables or {}).values())
+    hidden = hidden_columns(models, schema)
     entries = [
-        {**_entry(name, schema, mask, kinds, of_persons=of_persons), **(more or {}).get(name, {})} for name in columns
+        {
+            **_entry(name, schema, mask, kinds, of_persons=of_persons),
+            **({"form": "hidden", "shown_as": HOW_SHOWN["hidden"]} if name in hidden else {}),
+            **(more or {}).get(name, {}),
+        }
+        for name in columns
     ]
     book: dict[str, Any] = {"made_by": "shoal", "format_version": FORMAT_VERSION, "mask": mask.name}
     if schema.person is not None:
         book |= {"person": schema.person, "person_ids": schema.person_ids}
     book |= {"columns": entries, "models": models_in(models, verdict), "spelling": schema.spellings}
+    if schema.missing_tells_nothing:
+        book["missing_tells_nothing"] = list(schema.missing_tells_nothing)
     book |= limit_in(limit.max_alone, limit.allow_alone)
     if tables:
         files = files_of_tables(tables, format)
@@ -116,6 +133,12 @@ def codebook_of(
             {"file": files[name], "attribute": name, "columns": list(own)} for name, own in tables.items()
         ]
     return book | {"grammar": grammar_of(entries)}
+
+
+def hidden_columns(models: Iterable[Model], schema: Schema) -> set[str]:
+    """The columns of which values may be hidden, so that nobody is found by their own records."""
+    asked = [each for model in models if (each := model.of_histories) is not None and not each.of_counts]
+    return {name for each in asked for name in each.columns or schema.sensitive if name in schema.sensitive}
 
 
 def limit_in(max_alone: int | None, allow_alone: bool) -> dict[str, Any]:
@@ -144,7 +167,8 @@ def _entry(name: str, schema: Schema, mask: Mask, kinds: Mapping[str, str], *, o
         if role == "time":
             told = {"shown_as": how_times_are_shown(schema), "time_of_day": schema.time_of_day}
             return {"name": name, "role": role, "form": form, **told}
-        return {"name": name, "role": role, "form": form, "shown_as": HOW_SHOWN[form]}
+        shown = HOW_SHOWN[form] + ("; a missing one tells nothing" if name in schema.missing_tells_nothing else "")
+        return {"name": name, "role": role, "form": form, "shown_as": shown}
     has_hierarchy = any(column.name == name and column.hierarchy is not None for column in schema.columns)
     form = "set" if kinds[name] == "nominal" else "range"
     shown_as = None
@@ -152,8 +176,8 @@ def _entry(name: str, schema: Schema, mask: Mask, kinds: Mapping[str, str], *, o
         form = "value"
     elif mask.shows_identities:
         shown_as = OWN_RANGE
-    elif mask.name in FORM_OF_MASK:
-        form = FORM_OF_MASK[mask.name]
+    elif mask.form != "generalized":
+        form = mask.form
     elif has_hierarchy:
         form = "node"
     return {"name": name, "role": role, "kind": kinds[name], "form": form, "shown_as": shown_as or HOW_SHOWN[form]}
@@ -180,15 +204,12 @@ def models_in(models: Sequence[Model], verdict: Verdict) -> list[dict[str, Any]]
     ]
 
 
-def _parameters(model: Any) -> dict[str, Any]:
+def _parameters(model: Model) -> dict[str, Any]:
     """The parameters of a model; numbers with decimals as texts, since JSON's are not exact."""
     from shoal.policy.numbers import as_number
 
-    shown = [field for field in dataclasses.fields(model) if not field.metadata.get("is_kept_apart")]
-    given = {field.name: as_number(getattr(model, field.name)) for field in shown}
-    return {
-        name: str(value) if isinstance(value, Decimal) else value for name, value in given.items() if value is not None
-    }
+    given = {name: as_number(value) for name, value in model.settings().items()}
+    return {name: str(value) if isinstance(value, Decimal) else value for name, value in given.items()}
 
 
 def read_codebook(folder: Path) -> dict[str, Any] | None:
@@ -248,6 +269,7 @@ def _document(book: Mapping[str, Any]) -> dict[str, Any]:
     if "person" in book:
         columns |= {"person": book["person"], "person_ids": book["person_ids"]}
     columns["spelling"] = book["spelling"]
+    columns["missing_tells_nothing"] = book.get("missing_tells_nothing", [])
     for name in of_role["time"]:
         time_as = "shift" if named[name]["form"] == "shifted" else "sequence"
         columns |= {"time": name, "time_as": time_as, "time_of_day": named[name]["time_of_day"]}
@@ -266,9 +288,20 @@ def _columns_in(book: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {entry.get("joined_as", entry["name"]): entry for entry in entries if entry["role"] != "group"}
 
 
+def write_codebook(book: Mapping[str, Any], folder: Path) -> None:
+    """Write the codebook of a folder that holds the published files already: for programs, as a page, as a package."""
+    from shoal.publishing.codebook_page import render_codebook
+    from shoal.publishing.data_package import data_package
+
+    told = with_files(book, folder)
+    write_json(folder / CODEBOOK, told)
+    (folder / CODEBOOK_PAGE).write_text(render_codebook(told), encoding="utf-8", newline="\n")
+    write_json(folder / DATA_PACKAGE, data_package(told))
+
+
 def with_files(book: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The codebook with sizes and hashes of the published files, which lie in the folder already."""
-    published = [path for path in sorted(files_in(folder)) if not path.startswith("steward/") and path != CODEBOOK]
+    published = [path for path in sorted(files_in(folder)) if not path.startswith("steward/") and path not in CODEBOOKS]
     return {**book, "files": [describe_file(folder, path) for path in published]}
 
 

@@ -41,7 +41,9 @@ else:
 # Files that shoal may write to a folder after its manifest was made, or that the manifest cannot list.
 KNOWN_FILES = frozenset(
     {
+        "codebook.html",
         "codebook.json",
+        "datapackage.json",
         MANIFEST_PATH,
         "steward/excluded.parquet",
         "steward/groups.parquet",
@@ -211,8 +213,8 @@ def _check_content(place: _Place, overwrite: bool) -> None:
     if not overwrite:
         raise _refusal(
             place,
-            f"the folder is not empty ({len(files):,} files). To replace an earlier release use --overwrite "
-            "(in Python overwrite=True), or choose another folder",
+            f"the folder is not empty ({len(files):,} files). To replace an earlier release use "
+            "overwrite=True, or choose another folder",
         )
     manifest = read_manifest(place.path)
     if manifest is None:

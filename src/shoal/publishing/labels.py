@@ -16,6 +16,7 @@ import polars as pl
 
 from shoal.masking.publish import Published
 from shoal.reading.labels import Code, Labels
+from shoal.table.label_sets import listed_in
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -79,8 +80,9 @@ def _as_shown(code: Any) -> str:
 def _named_in(text: str) -> set[str]:
     """What a masked value names: 1 and 3 in "1-3", "{1, 3}" and "1-3 or missing"; nothing that is part of a word."""
     inside = text.removesuffix(" or missing")
-    if inside.startswith("{") and inside.endswith("}"):
-        return set(inside[1:-1].split(", "))
+    listed = listed_in(inside)
+    if listed is not None:
+        return set(listed)
     ends = RANGE.fullmatch(inside)
     return {inside, *(ends.groups() if ends else ())}
 
@@ -109,8 +111,8 @@ def notes_on_labels(labels: Labels, leaving: Labels, table: Table) -> list[str]:
     if staying:
         notes.append(
             f"{len(staying):,} of the published columns have labels, which stay here, since they may tell of persons: "
-            f"{', '.join(map(repr, staying))}. shoal profile shows them; --column-labels (in Python "
-            "column_labels=True, in a policy column_labels = true) publishes them."
+            f"{', '.join(map(repr, staying))}. shoal profile shows them; column_labels=True "
+            "(in a policy column_labels = true) publishes them."
         )
     single = [name for name in _may_have_labelled_codes(table.schema)
               if _may_name_persons(labels.codes.get(name, {}), table, name)]  # fmt: skip

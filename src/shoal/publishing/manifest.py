@@ -31,7 +31,7 @@ def sha256_of_file(path: Path) -> str:
     return _bytes_and_sha256(path)[1]
 
 
-def build_manifest(
+def write_manifest(
     folder: Path,
     *,
     inputs: Sequence[Path],
@@ -41,12 +41,14 @@ def build_manifest(
     finished: datetime,
     extra: Mapping[str, object],
 ) -> dict[str, object]:
-    """Describe a filled release folder: its files and the inputs with their hashes, versions, times and the seed.
+    """Write and return the manifest of a filled folder: files, inputs and their hashes, versions, times and the seed.
+
+    Call it last: a file written afterwards is not listed.
 
     Parameters
     ----------
     folder
-        The folder as it will be published; a manifest that is already in it is left out of the list.
+        The folder as it will be published; the manifest itself is left out of the list.
     inputs
         The files read. Only their names are kept, not where they lay; one that can be read only once (a pipe)
         is listed without size and hash.
@@ -86,35 +88,10 @@ def build_manifest(
     }
     if repeated := sorted(manifest.keys() & extra.keys()):
         raise ParameterError(f"The manifest has entries of its own named {', '.join(repeated)}: rename the extra ones.")
-    return {**manifest, **extra}
-
-
-def write_manifest(
-    folder: Path,
-    *,
-    inputs: Sequence[Path],
-    policy_text: str,
-    seed: int,
-    started: datetime,
-    finished: datetime,
-    extra: Mapping[str, object],
-) -> dict[str, object]:
-    """Build the manifest of a filled folder, write it to `steward/manifest.json` and return it.
-
-    Call it last: a file written afterwards is not listed. Parameters and errors are those of `build_manifest`.
-    """
-    manifest = build_manifest(
-        folder,
-        inputs=inputs,
-        policy_text=policy_text,
-        seed=seed,
-        started=started,
-        finished=finished,
-        extra=extra,
-    )
+    manifest |= extra
     path = Path(folder) / MANIFEST_PATH
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    _write(path, manifest)
     return manifest
 
 
@@ -131,6 +108,10 @@ def list_anew(folder: Path, paths: Sequence[str]) -> None:
     listed = [*others, *(describe_file(folder, path) for path in paths)]
     manifest["files"] = sorted(listed, key=lambda entry: str(entry.get("path")))
     path.unlink()  # it may be linked elsewhere
+    _write(path, manifest)
+
+
+def _write(path: Path, manifest: Mapping[str, object]) -> None:
     path.write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 

@@ -96,7 +96,9 @@ def renew_pages(folder: str | Path, numbers: Mapping[str, Any] | None = None) ->
             write_pages_from(new, numbers)
 
 
-def refuse_changed(folder: str | Path) -> None:
+def refuse_changed(
+    folder: str | Path, why: str = "A report would vouch for files that are not those that were written"
+) -> None:
     """Refuse a folder that is no whole release of shoal's; its pages may be absent or changed, they are made anew."""
     folder = Path(folder)
     finish_interrupted(folder)
@@ -107,10 +109,7 @@ def refuse_changed(folder: str | Path) -> None:
     changed = [said for said in check_manifest(folder) if not any(repr(name) in said for name in PAGES)]
     if changed:
         more = f" And {len(changed) - 1:,} more." if len(changed) > 1 else ""
-        raise InputError(
-            f"{changed[0]}{more} A report would vouch for files that are not those that were written: see "
-            f"'shoal verify {folder}'. Nothing was written."
-        )
+        raise InputError(f"{changed[0]}{more} {why}: see 'shoal verify {folder}'. Nothing was written.")
 
 
 def has_numbers(folder: str | Path) -> bool:

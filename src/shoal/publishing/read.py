@@ -11,10 +11,10 @@ import polars as pl
 
 from shoal.attacking.mining.rules import Rules
 from shoal.errors import InputError, ParameterError
-from shoal.models import OFFERED, Model, model_called
-from shoal.publishing.cells import FORMATS_OF_SPREADSHEETS, without_safe_cells
+from shoal.models import MODELS, Model
+from shoal.publishing.cells import without_safe_cells
 from shoal.publishing.codebook import CODEBOOK, lists
-from shoal.reading import CsvOptions, Reading, read_files
+from shoal.reading import CsvOptions, Reading, format_of, read
 
 LINKED = "steward/linked.parquet"
 EXCLUDED = "steward/excluded.parquet"
@@ -39,7 +39,7 @@ def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
     frame = read_as_published(file, csv=csv).frame
     tables = {name: read_as_published(path, csv=csv).frame for name, path in _files_of_tables(file.parent).items()}
     kept = [file.parent / name for name in (LINKED, EXCLUDED)]
-    linked, excluded = (read_files(_parts_of(path), csv=csv).frame if path.exists() else None for path in kept)
+    linked, excluded = (read(_parts_of(path), csv=csv).frame if path.exists() else None for path in kept)
     rules = file.parent / RULES
     return PublishedFiles(frame, tables, linked, excluded, read_rules(rules) if rules.is_file() else None)
 
@@ -49,14 +49,14 @@ def read_as_published(file: Path, *, csv: CsvOptions) -> Reading:
 
     By its delimiter and encoding, and without apostrophes that were put there.
     """
-    told = _cells_in_codebook(file.parent) if file.suffix.removeprefix(".") in FORMATS_OF_SPREADSHEETS else {}
+    told = _cells_in_codebook(file.parent) if format_of(file).runs_in_spreadsheets else {}
     delimiter = told.get("delimiter")
     if csv.delimiter is None and isinstance(delimiter, str) and len(delimiter) == 1:
         csv = replace(csv, delimiter=delimiter)
     encoding = told.get("encoding")
     if isinstance(encoding, str) and lists(told, file):
         csv = replace(csv, encoding=encoding)
-    reading = read_files(_parts_of(file), csv=csv)
+    reading = read(_parts_of(file), csv=csv)
     return replace(reading, frame=without_safe_cells(reading.frame)) if told.get("safe_cells") else reading
 
 
@@ -82,11 +82,11 @@ def refuse_unreadable(models: Sequence[Model]) -> None:
     """Refuse to write models that `shoal verify` could not read back from the policy of the folder."""
     for model in models:
         own = type(model)
-        if model_called(model.name) is not own:
+        if MODELS.get(model.name) is not own:
             raise ParameterError(
                 f"The model '{model.name}' ({own.__module__}.{own.__qualname__}) is not registered: 'shoal verify' "
                 "could not read it back, and nobody could check the release. Offer it in the package that has it, in "
-                f'pyproject.toml under [project.entry-points."{OFFERED}"]: {model.name} = '
+                f'pyproject.toml under [project.entry-points."{MODELS.entry_points}"]: {model.name} = '
                 f'"{own.__module__}:{own.__qualname__}"; or, for this process alone, put it into shoal.models.MODELS. '
                 "Nothing was written."
             )

@@ -2,64 +2,89 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
-import polars as pl
 
 from shoal.attacking.mining.adversary import rules_known
-from shoal.attacking.mining.knowledge import Knowledge
 from shoal.attacking.mining.rules import Rules
-from shoal.attacking.setting import MOST_TARGETS, Setting
-from shoal.attacking.suite import SuiteResult, run_attacks
+from shoal.attacking.setting import Setting
+from shoal.attacking.suite import Attackable, SuiteResult, attack_for_report
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Method
 from shoal.judging.alone import AloneLimit
 from shoal.judging.risk import Risk
 from shoal.judging.verdict import Answer, Verdict
+from shoal.masking import MASKS
+from shoal.masking.history import HistoryShown
 from shoal.masking.publish import Mask, Published
-from shoal.masking.ranges import lone_extremes
 from shoal.measuring.aggregates import AggregateError
 from shoal.measuring.associations import AssociationError
 from shoal.measuring.queries import QueryError
 from shoal.measuring.spread import RiskSpread
 from shoal.measuring.statistics import Linkage, moments
+from shoal.measuring.usefulness import Usefulness, usefulness_of
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
-from shoal.table.columns import NumberColumn
-from shoal.table.frames import like_the_given
-from shoal.table.hierarchy import Hierarchy
+from shoal.policy.policy import USUAL_QUERIES, Policy
+from shoal.short import Short, ShownInShort
 from shoal.table.schema import Schema
 from shoal.table.table import Table
+from shoal.table.times import SharedDates
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    FrameT = TypeVar("FrameT", default=Any)
+else:
+    from typing import TypeVar
+
+    FrameT = TypeVar("FrameT")
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from pathlib import Path
 
-    from shoal.publishing.write import Ledger
+    from shoal.publishing.write import AnyLedger
     from shoal.reading import CsvOptions, Labels
 
 
-def told_in_lines(kind: str, verdict: Verdict, risk: Risk, more: Mapping[str, str]) -> str:
-    """An answer in a few short lines, for who prints it."""
-    state = "no model was asked" if not verdict.models else "holds" if verdict.holds else "does NOT hold"
-    models = [
-        f"  {model.name} {model.asked:g}: {model.reached:.4g}, {'met' if model.holds else 'NOT met'}"
-        for model in verdict.models
-    ]
+def short_of(kind: str, verdict: Verdict, risk: Risk, more: Mapping[str, str]) -> Short:
+    """An answer in a few lines: the models, and the risks that a steward looks at first."""
     numbers = {
         "records": f"{risk.records:,}", "persons": f"{risk.persons:,}", "groups": f"{risk.groups:,}",
         "max_gidr": f"{risk.max_gidr:.4g}", "person_k": f"{risk.person_k:,}", **more,
     }  # fmt: skip
-    problems = [f"  problem: {problem}" for problem in verdict.problems]
-    return "\n".join([f"{kind}: {state}", *models, *problems, "  " + ", ".join(f"{n} {v}" for n, v in numbers.items())])
+    told = verdict.short()
+    lines = [*told.lines, ", ".join(f"{name} {value}" for name, value in numbers.items())]
+    return replace(told, title=f"{kind}: {verdict.state}", lines=lines)
+
+
+def drawn_risks(before: Risk | None, after: Risk | None) -> str:
+    """The risks that are shares, before and after, as a picture."""
+    from shoal.publishing.report.charts import dumbbell_chart, standing_alone
+
+    shown = [{} if risk is None else _shares(risk) for risk in (before, after)]
+    labels = list(shown[0] | shown[1])
+    was, now = ([shares.get(label) for label in labels] for shares in shown)
+    return standing_alone(
+        dumbbell_chart(
+            labels, was, now, title="Risk", description="Risks before and after.", low=0, high=1, across="chance, of 1"
+        )
+    )
+
+
+def _shares(risk: Risk) -> dict[str, float]:
+    values = {f"a value of {name}, highest": share for name, share in risk.max_gsar.items()}
+    return {"record risk, highest": risk.max_gidr, "record risk, average": risk.avg_gidr, **values}
 
 
 @dataclass(frozen=True, repr=False)
-class Assessment(Answer):
+class Assessment(Answer, ShownInShort):
     """The risk of a table as it is seen; also what `verify` answers about a published table."""
 
     risk: Risk
@@ -86,60 +111,165 @@ class Assessment(Answer):
         """What else is wrong with a release, in plain sentences."""
         return self.verdict.problems
 
-    def __repr__(self) -> str:
-        """A short table: the models, and the risks that a steward looks at first."""
-        return told_in_lines("Assessment", self.verdict, self.risk, {})
+    def short(self) -> Short:
+        """The models, and the risks that a steward looks at first."""
+        return short_of("Assessment", self.verdict, self.risk, {})
+
+    def drawn(self) -> str:
+        """Its risks."""
+        return drawn_risks(self.risk, None)
 
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract."""
-        answer = {**asdict(self.risk), "ane": self.ane, "seconds": self.seconds, "verdict": self.verdict.to_dict()}
+        lost = {"loss": self.ane, "ane": self.ane}
+        answer = {**asdict(self.risk), **lost, "seconds": self.seconds, "verdict": self.verdict.to_dict()}
         return {**answer, "notes": list(self.notes)} if self.notes else answer
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Release:
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """Where a release goes and how it is written; as `Release.write` takes it."""
+
+    folder: Path
+    overwrite: bool = False
+    format: str | None = None
+    report: bool = True
+    keep_person_map: bool = False
+    policy_text: str | None = None
+    inputs: Sequence[str | Path] = ()
+    csv: CsvOptions | None = None
+    started: datetime | None = None
+    labels: Labels | None = None
+    sources: Sequence[str] = ()
+    into: str | None = None
+    into_table: str | None = None
+    ledger: AnyLedger | None = None
+    safe_cells: bool = False
+    column_labels: bool = False
+
+
+class Records(ABC):
+    """How the records of a release are held: by a frame in memory, by files that were written, by a frame on Spark."""
+
+    engine: ClassVar[str]
+    """The engine that made them."""
+    holds_original: ClassVar[bool] = False
+    """Whether `table` and `published` are at hand, side by side."""
+
+    @property
+    @abstractmethod
+    def data(self) -> Any:
+        """The published table, as the engine holds it; `Release.data` says of what kind it is."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> Mapping[str, Any]:
+        """The sensitive tables that are published beside it, by attribute."""
+
+    @property
+    @abstractmethod
+    def groups(self) -> Any:
+        """The groups, as far as the engine keeps them for the steward."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Sequence[str]:
+        """The names of the published columns, in their order."""
+
+    @property
+    @abstractmethod
+    def lone_extremes(self) -> Mapping[str, int]:
+        """As `Release.lone_extremes`."""
+
+    @property
+    def columns_of_tables(self) -> Mapping[str, Sequence[str]]:
+        """The names of the columns of each sensitive table."""
+        return {}
+
+    @property
+    def table(self) -> Table:
+        """The original table; only the engine in memory keeps it."""
+        raise ParameterError(
+            f"A release that was made by the engine '{self.engine}' does not hold the original table, which is asked "
+            "for here. Protect the table in memory for that."
+        )
+
+    @property
+    def published(self) -> Published:
+        """The published table with all that only the steward may know of it; as `table`."""
+        raise ParameterError(
+            f"A release that was made by the engine '{self.engine}' does not hold its records in memory, where they "
+            "are asked for here. Read the files that it wrote."
+        )
+
+    @abstractmethod
+    def write(self, release: Release, writing: Writing) -> Path:
+        """Write the release folder."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Release(Attackable, ShownInShort, Generic[FrameT]):
     """A protected table, its verdict, its numbers, and what is needed to repeat the run.
 
-    Two releases are equal where they are the same one. A release holds the original table, so that it is not pickled.
+    It is the same whichever engine made it. Two releases are equal where they are the same one. A release holds the
+    original table, so that it is not pickled.
     """
 
-    table: Table = field(repr=False)
-    published: Published = field(repr=False)
+    records: Records = field(repr=False)
+    """How its records are held; `data`, `tables`, `groups` and `write` are of them."""
+    policy: Policy = field(repr=False)
+    """The choices that were asked for."""
     verdict: Verdict
     risk: Risk
     utility: Utility
-    before: Risk | None
+    before: Risk | None = None
+    """The risk of the input, where it was measured."""
     schema: Schema = field(repr=False)  # a hierarchy may list values of the table
     models: tuple[Model, ...]
     method: Method
     mask: Mask
-    max_suppressed: int
-    max_records: int | None
     seed: int
     seconds: float
     notes: tuple[str, ...]
+    kinds: Mapping[str, str]
+    """The kind of each quasi-identifier: "number", "nominal", "ordered", "date"."""
+    rounded: Mapping[str, float | str] = field(default_factory=dict)
+    """To what the ends of ranges are rounded, for each quasi-identifier of which they are."""
+    lone_ends: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """For each quasi-identifier shown as ranges how many `ends` are published, and how many of them are `lone`: the own
+    value of exactly one person of the group. Empty where an engine does not count it."""
+    suppressed_persons: int = 0
+    """How many persons were left out so that the others can be protected."""
+    shared_dates: SharedDates | None = None
+    """Dates that many persons share: they would give away by how much dates were shifted."""
+    told: Mapping[str, object] = field(default_factory=dict)
+    """What an engine tells besides, as further keys of the JSON contract."""
     query_error: QueryError | None = None
     """How far random COUNT queries on the release are off, where they were asked for."""
     aggregate_error: Mapping[str, AggregateError] = field(default_factory=dict)
     """How far random SUM, AVERAGE, MIN and MAX queries are off, by kind, for those that were asked for."""
     association_error: AssociationError | None = None
     """What becomes of the table's association rules in the release, where they were asked for."""
-    max_linkage: float | None = None
-    """The largest linkage that was asked for, of a release in which no groups are visible."""
-    alone_limit: AloneLimit = field(default_factory=AloneLimit)
-    """How many persons might be alone in their group by what else leaves."""
+    history: HistoryShown | None = None
+    """What was hidden, coarsened and left out of histories, where models of them were asked for."""
+    useful: Usefulness | None = field(default=None, repr=False)
+    """What can still be done with the release, where the policy asks for it; `usefulness` measures it at any time."""
     linkage: Linkage | None = None
     """Of a perturbed release, how many persons can be linked to their original numbers."""
     spread_before: RiskSpread | None = field(default=None, repr=False)
     """How the risk of the input is spread over persons, values and groups, where it was measured."""
-    knowledge: Knowledge | None = None
-    """What was said of an adversary's knowledge, for models that reckon with it."""
-    attacked: SuiteResult | None = None
-    """What the attacks that know the original got, where they were asked for."""
+    spread: RiskSpread | None = field(default=None, repr=False)
+    """How the risk of the release is spread, where an engine counted it that does not hold its records."""
+    attacked_persons: int | None = None
+    """How many persons are attacked at the most, for `attacked`: 0 tries nothing, None as many as cost little."""
 
-    def __repr__(self) -> str:
-        """A short table: what was promised and reached, and what it cost."""
-        return told_in_lines("Release", self.verdict, self.risk, {"ANE": f"{self.utility.ane:.4f}"})
+    def short(self) -> Short:
+        """What was promised and reached, and what it cost."""
+        return short_of("Release", self.verdict, self.risk, {"loss": f"{self.utility.loss:.4f}"})
+
+    def drawn(self) -> str:
+        """Its risks, and those of the input."""
+        return drawn_risks(self.before, self.risk)
 
     def __getstate__(self) -> object:
         """Refuse to be pickled: whoever opened the file would have the original table."""
@@ -153,55 +283,125 @@ class Release:
         """The rules that an adversary was taken to know, where a model reckons with them."""
         return rules_known(self.models)
 
-    @cached_property
-    def data(self) -> Any:
+    @property
+    def engine(self) -> str:
+        """The engine that made it: "memory", "stream" or "spark"."""
+        return self.records.engine
+
+    @property
+    def alone_limit(self) -> AloneLimit:
+        """How many persons might be alone in their group by what else leaves."""
+        return AloneLimit(**self.policy.budget.alone)
+
+    @property
+    def data(self) -> FrameT:
         """The published table, as the kind of frame that was given; masked quasi-identifiers are plain texts.
 
         Its records stand in a secret order, which is not that of the original, so that their places tell nothing: never
-        put its columns beside those of the original by position.
+        put its columns beside those of the original by position. In pandas their index is -1, -2, ..., which no table
+        that is numbered 0, 1, ... shares.
         """
-        frame = self.published.frame
-        coded = [name for name in self.schema.quasi_names if frame.schema.get(name) in (pl.Categorical,)]
-        return like_the_given(frame.with_columns(pl.col(coded).cast(pl.String)), self.table.kind_of_frame)
+        shown: FrameT = self.records.data
+        return shown
 
-    @cached_property
-    def tables(self) -> dict[str, Any]:
+    @property
+    def tables(self) -> Mapping[str, Any]:
         """The sensitive tables that are published beside `data`, by attribute, of an anatomized release; else empty."""
-        tables = self.published.tables.items()
-        return {name: like_the_given(table, self.table.kind_of_frame) for name, table in tables}
+        return self.records.tables
 
-    @cached_property
+    @property
     def groups(self) -> Any:
         """The group of each published record, in the order of `data`; stays with the steward."""
-        frame = pl.DataFrame({"group": self.published.group_of_record})
-        return like_the_given(frame, self.table.kind_of_frame)
+        return self.records.groups
 
-    @cached_property
+    @property
     def lone_extremes(self) -> dict[str, int]:
         """For each quasi-identifier shown as ranges, how many of its two extremes only one person has.
 
         Range ends are real values, so such an extreme is that person's own value; the option `code_extremes` of the
         mask "range" hides it.
         """
-        return {
-            name: lone_extremes(column, self.table)
-            for name, column in self.table.quasi.items()
-            if isinstance(column, NumberColumn) and (column.source is None or column.source.hierarchy is None)
-        }
+        return dict(self.records.lone_extremes)
+
+    @property
+    def table(self) -> Table:
+        """The original table with its columns coded; refused where the engine does not keep it in memory."""
+        return self.records.table
+
+    @property
+    def published(self) -> Published:
+        """The published table and what only the steward may know of it; refused where it is not in memory."""
+        return self.records.published
+
+    @cached_property
+    def attacked(self) -> SuiteResult | None:
+        """What attacks got that have the original at hand, tried when it is first asked for, as a report does.
+
+        None where none was to be tried, where the engine does not hold original and release side by side, and where
+        only its maker can read what the mask shows.
+        """
+        can_read = self.records.holds_original and type(self.mask) in MASKS.values()  # of others only their makers can
+        if self.attacked_persons == 0 or not can_read:
+            return None
+        seed = self.seed % 2**63
+        if self.attacked_persons is not None:
+            return self.attack(targets=self.attacked_persons, seed=seed)
+        return attack_for_report(replace(self._setting_in_order(), seed=seed))
+
+    def usefulness(
+        self, target: str | None = None, *, kind: Literal["classes", "number"] | None = None, queries: int | None = None
+    ) -> Usefulness:
+        """What can still be done with the release: predict a column, see marginals and associations, count records.
+
+        Parameters
+        ----------
+        target
+            The column to predict, a quasi-identifier or a sensitive attribute; unless told that of the policy.
+        kind
+            Whether it is one of several "classes" or a "number"; unless told its values say it.
+        queries
+            How many random counts are asked; 0 for none.
+
+        Notes
+        -----
+        Who is kept apart is drawn by the seed of the release. Needs the original, which the engine in memory keeps.
+        """
+        asked = self.policy.usefulness
+        if target is None and asked is None:
+            raise ParameterError(
+                "Name the column that somebody wants to predict: release.usefulness(target='...'). The policy names "
+                "none."
+            )
+        if asked is not None and target in (None, asked.target):
+            target, kind = asked.target, kind or asked.kind
+            queries = asked.queries if queries is None else queries
+        queries = USUAL_QUERIES if queries is None else queries
+        return usefulness_of(self, str(target), kind=kind, queries=queries, seed=self.seed % 2**63)
+
+    def _setting_in_order(self) -> Setting:
+        """As `setting`, in the order of the original: a seed draws the same targets whatever the secret order is."""
+        setting, order = self.setting(), np.argsort(self.published.record_of_published, kind="stable")
+        assert setting.origin is not None
+        return replace(setting, frame=setting.frame[order], origin=setting.origin[order])
 
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract; those of the input stand under "before"."""
-        before = None if self.before is None else {**asdict(self.before), "ane": 0.0}
+        before = None if self.before is None else {**asdict(self.before), "loss": 0.0, "ane": 0.0}
         return {
             **asdict(self.risk),
             **asdict(self.utility),
             "seconds": self.seconds,
-            "suppressed_persons": self.table.suppressed_persons,
+            "suppressed_persons": self.suppressed_persons,
             "lone_extremes": self.lone_extremes,
-            **({} if self.table.shared_dates is None else {"shared_dates": self.table.shared_dates.to_dict()}),
+            "lone_ends": {name: dict(counted) for name, counted in self.lone_ends.items()},
+            "rounded": dict(self.rounded),
+            **self.told,
+            **({} if self.shared_dates is None else {"shared_dates": self.shared_dates.to_dict()}),
+            **({} if self.history is None else {"history": self.history.to_dict()}),
             **self._perturbed(),
             **({"query_error": self.query_error.to_dict()} if self.query_error is not None else {}),
             **self._aggregated(),
+            **({} if self.useful is None else {"usefulness": self.useful.to_dict()}),
             **self._against(),
             **({} if self.attacked is None else self.attacked.to_dict()),
             "notes": list(self.notes),
@@ -232,25 +432,16 @@ class Release:
             "moments": {name: part.tolist() if hasattr(part, "tolist") else part for name, part in vars(moved).items()},
         }
 
-    def attack(
-        self,
-        attacks: Sequence[str] | None = None,
-        *,
-        targets: int = MOST_TARGETS,
-        known_values: Sequence[int] = (1, 2, 3, 4),
-        similar: Mapping[str, Hierarchy] | None = None,
-        seed: int = 0,
-    ) -> SuiteResult:
-        """Try every attack that applies, knowing whose each published record is; as `shoal.attack`."""
+    def setting(self) -> Setting:
+        """The release as attacks look at it, with the person of each published record."""
         at = self.published.record_of_published
-        person = at if self.published.tables else self.table.person_of_record[at]  # sensitive tables: one row a person
-        setting = Setting(
+        # beside sensitive tables there is one row per person
+        person = at if self.published.tables else self.table.person_of_record[at]
+        return Setting(
             schema=self.schema, frame=self.published.frame, original=self.table, tables=self.published.tables,
-            mask=self.mask.name, origin=person.astype(np.int64), most_targets=targets,
-            seed=seed, similar=dict(similar or {}), known_values=tuple(known_values),
-            method=self.method, models=self.models,
+            mask=self.mask.name, origin=person.astype(np.int64), method=self.method, models=self.models,
+            rules=self.rules, linked=self.published.linked, excluded=self.published.excluded,
         )  # fmt: skip
-        return run_attacks(setting, attacks)
 
     def write(
         self,
@@ -261,26 +452,29 @@ class Release:
         report: bool = True,
         keep_person_map: bool = False,
         policy_text: str | None = None,
-        inputs: Sequence[Path] = (),
+        inputs: Sequence[str | Path] = (),
         csv: CsvOptions | None = None,
         started: datetime | None = None,
         labels: Labels | None = None,
         sources: Sequence[str] = (),
         into: str | None = None,
         into_table: str | None = None,
-        ledger: Ledger | None = None,
+        ledger: AnyLedger | None = None,
         safe_cells: bool = False,
         column_labels: bool = False,
     ) -> Path:
-        """Write the release folder: what may leave (release.*, codebook.json, summary.html) and what stays (steward/).
+        """Write the release folder: what may leave and what stays (steward/).
+
+        What may leave is release.*, codebook.*, datapackage.json and summary.html.
+        The files have the order of `data`, which is a secret one and not that of the original.
 
         Parameters
         ----------
         folder
             Where to; it must be absent, empty, or with `overwrite` an earlier release.
         format
-            "csv", "parquet", "arrow", "xlsx", "sav", "dta" or "xpt"; None takes that of the first of `inputs`, and CSV
-            where there is none.
+            The name of a format that is written, such as "csv" or "parquet"; None takes that of the first of `inputs`,
+            and CSV where there is none.
         report
             Whether to write the reports: steward/report.html, steward/report.json and summary.html.
         keep_person_map
@@ -310,11 +504,9 @@ class Release:
         PrivacyNotMetError
             Where a ledger refuses the release; then nothing is written.
         """
-        from shoal.publishing.write import write_release
-
-        return write_release(
-            self, folder, overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
-            policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels,
-            sources=sources, into=into, into_table=into_table, ledger=ledger, safe_cells=safe_cells,
-            column_labels=column_labels,
+        writing = Writing(
+            folder=Path(folder), overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
+            policy_text=policy_text, inputs=inputs, csv=csv, started=started, labels=labels, sources=sources, into=into,
+            into_table=into_table, ledger=ledger, safe_cells=safe_cells, column_labels=column_labels,
         )  # fmt: skip
+        return self.records.write(self, writing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -27,10 +28,10 @@ MARK = "Release made by shoal"
 LONGEST_NAME = 63
 """Bytes of a name in PostgreSQL, which cuts longer ones without a word."""
 
-RECORDS_A_BATCH = 1 << 16
+RECORDS_PER_BATCH = 1 << 16
 
 BESIDE_A_FILE = (".wal", "-journal", "-wal", "-shm")
-"""How files end that DuckDB and SQLite put beside a database while they write."""
+"""The endings of files that DuckDB and SQLite put beside a database while they write."""
 
 
 def write_database(
@@ -91,7 +92,7 @@ def _refuse_names(address: Address, tables: Mapping[str, pl.DataFrame]) -> None:
         )
 
 
-class _Store:
+class _Store(ABC):
     """A database in a transaction."""
 
     def __init__(self, address: Address) -> None:
@@ -102,7 +103,7 @@ class _Store:
         known = self.mark_of(name)
         where = f"The table '{name}' of {self.address.shown}"
         if known is not None and not overwrite:
-            raise OutputError(f"{where} exists. Nothing was written. Choose another name, or use --overwrite.")
+            raise OutputError(f"{where} exists. Nothing was written. Choose another name, or use overwrite=True.")
         if known is not None and MARK not in known:
             raise OutputError(
                 f"{where} was not written by shoal, so it is not overwritten. Nothing was written. Choose another name."
@@ -114,17 +115,17 @@ class _Store:
         if self.count(target) != frame.height:
             raise OutputError(f"{where} did not take all records. Nothing was written.")
 
+    @abstractmethod
     def mark_of(self, name: str) -> str | None:
         """What an existing table says of itself; None where there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self, statement: str) -> list[tuple[Any, ...]]:
         """Run a statement, and give what it gives."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fill(self, name: str, target: str, frame: pl.DataFrame) -> None:
         """Make a table and fill it."""
-        raise NotImplementedError
 
     def count(self, target: str) -> int:
         """How many records a table has."""
@@ -170,12 +171,13 @@ class _Adbc(_Store):
         columns = ", ".join(f"{quoted(column)} {self.type_of(kind)}" for column, kind in fitted.schema.items())
         self.create(target, columns)
         schema, plain = parts_of_name(self.address, name)
-        batches = fitted.to_arrow(compat_level=pl.CompatLevel.oldest()).to_reader(max_chunksize=RECORDS_A_BATCH)
+        batches = fitted.to_arrow(compat_level=pl.CompatLevel.oldest()).to_reader(max_chunksize=RECORDS_PER_BATCH)
         with self.connection.cursor() as cursor:
             cursor.adbc_ingest(plain, batches, mode="append", db_schema_name=schema)
 
+    @abstractmethod
     def create(self, target: str, columns: str) -> None:
-        raise NotImplementedError
+        """Make an empty table."""
 
     def type_of(self, kind: pl.DataType) -> str:
         return self.types[kind.base_type()]

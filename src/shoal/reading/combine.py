@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
+from shoal.reading.fewer_types import LARGEST_EXACT_INTEGER
 from shoal.reading.labels import labels_of_all
 from shoal.reading.source import Reading, Source
-
-LARGEST_EXACT_INTEGER = 2**53  # in a Float64
 
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
-    """A file with one record a person, to be joined to the records by key.
+    """A file with one record per person, to be joined to the records by key.
 
     Parameters
     ----------
@@ -81,7 +80,8 @@ def put_under_one_another(readings: Sequence[Reading], rename: Sequence[Mapping[
     told = note_on_counts([reading.source.name for reading in renamed], [reading.frame.height for reading in renamed])
     notes = (*notes, told)
     labels = labels_of_all([reading.labels for reading in renamed], [reading.source.name for reading in renamed])
-    return Reading(frame, _source_of_all(renamed), notes, labels=labels)
+    findings = tuple(finding for reading in renamed for finding in reading.findings)
+    return Reading(frame, _source_of_all(renamed), notes, labels=labels, findings=findings)
 
 
 def note_on_counts(names: Sequence[str], counts: Sequence[int]) -> str:
@@ -125,7 +125,7 @@ def join_persons(records: Reading, persons: Reading, join: Join) -> Reading:
     shown = _shown([records.source, persons.source])
     source = Source(paths, records.source.format, records.source.csv, shown)
     labels = labels_of_all([records.labels, persons.labels], [records.source.name, persons.source.name])
-    return Reading(joined, source, notes, labels=labels)
+    return Reading(joined, source, notes, labels=labels, findings=(*records.findings, *persons.findings))
 
 
 # Under one another
@@ -143,7 +143,7 @@ def _renamed(reading: Reading, names: Mapping[str, str]) -> Reading:
             f"{_listed(repeated)}. Give each column its own name."
         )
     frame = reading.frame.rename(dict(names))
-    return Reading(frame, reading.source, reading.notes, reading.lines, reading.labels.renamed(names))
+    return replace(reading, frame=frame, labels=reading.labels.renamed(names))
 
 
 def _check_same_columns(readings: Sequence[Reading]) -> None:
@@ -167,7 +167,7 @@ def _check_same_columns(readings: Sequence[Reading]) -> None:
 def _in_one_type(column: str, readings: Sequence[Reading]) -> pl.Series:
     """The column of all sources under one another."""
     parts = [reading.frame.get_column(column) for reading in readings]
-    typed = [part.dtype for part, reading in zip(parts, readings, strict=True) if reading.source.format != "csv"]
+    typed = [part.dtype for part, reading in zip(parts, readings, strict=True) if reading.source.has_types]
     common = _common_type(typed) if typed else pl.String()
     if common == pl.Null and len(typed) < len(parts):  # only CSV sources hold values
         common = pl.String()
@@ -303,7 +303,7 @@ def _check_unique(persons: Reading, frame: pl.DataFrame, parts: list[str]) -> No
     if n_repeated:
         keys_occur = "1 key occurs" if n_repeated == 1 else f"{n_repeated:,} keys occur"
         raise SchemaError(
-            f"{keys_occur} more than once in {persons.source.name}, which must have one record a person. "
+            f"{keys_occur} more than once in {persons.source.name}, which must have one record per person. "
             "Keep one record for each key, or give the two files the other way round."
         )
 

@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
 
-from shoal.errors import InputError
-from shoal.reading.encoding import as_utf8, not_gzip, unpacked, utf8_chunks
+from shoal.errors import InputError, OutputError
+from shoal.reading.contract import Format, ReadOptions, WriteOptions
+from shoal.reading.encoding import as_utf8, utf8_chunks
+from shoal.reading.forms import changes
 from shoal.reading.lines import CsvText, LineCheck, StrayQuoteError, counted, shown
+from shoal.reading.packed import ENDINGS, Bytes, opened, unpacked
 from shoal.reading.source import CsvOptions, Reading, Source, check_is_file, read_bytes
 
 if TYPE_CHECKING:
@@ -36,11 +37,10 @@ DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
 BLOCK_BYTES = 1 << 26
 """How much of a file is read at a time, where it is read block by block."""
-MOST_BYTES_A_RECORD = 1 << 28
+MOST_BYTES_PER_RECORD = 1 << 28
 """A record that goes on for longer is refused where files are read block by block: they may be larger than memory."""
 SAMPLE_RECORDS = 100
-DECIMAL_COMMA = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
-DECIMAL_POINT = r"^[+-]?(\d+(\.\d*)?|\.\d+|\d{1,3}(\.\d{3})+(,\d+)?)([eE][+-]?\d+)?$"
+AnyFrame = TypeVar("AnyFrame", pl.DataFrame, pl.LazyFrame)
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,41 @@ class Quotes(NamedTuple):
     def and_(self, other: Quotes) -> Quotes:
         """Those of two blocks together."""
         return Quotes(self.records + other.records, self.has_stray or other.has_stray)
+
+
+class Csv(Format):
+    """Texts between delimiters."""
+
+    name: ClassVar[str] = "csv"
+    title: ClassVar[str] = "CSV"
+    words: ClassVar[str] = "a CSV file"
+    endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".asc", ".data", *ENDINGS)
+    engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
+    in_app: ClassVar[bool] = True
+    is_written: ClassVar[bool] = True
+    is_read_back: ClassVar[bool] = False
+    is_text: ClassVar[bool] = True
+
+    @classmethod
+    def read(cls, path: Path, options: ReadOptions) -> Reading:
+        """All columns as texts; what is not told of how the file is written is found in it."""
+        if not options.found:
+            return read_csv(path, options.csv)
+        from shoal.reading.detect import read_detected  # here, since it is built on this module
+
+        return read_detected(path, options.csv, options.found)
+
+    @classmethod
+    def write(cls, frame: pl.DataFrame, path: Path, options: WriteOptions) -> None:
+        """In the encoding and with the delimiter asked for."""
+        refuse_for_csv(frame)
+        separator = options.csv.delimiter or ","
+        encoding = options.csv.encoding.lower().replace("_", "-")
+        missing = missing_in_csv(frame.width)
+        if encoding in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"):
+            frame.write_csv(path, separator=separator, include_bom=encoding == "utf-8-sig", null_value=missing)
+            return
+        path.write_bytes(frame.write_csv(separator=separator, null_value=missing).encode(options.csv.encoding))
 
 
 def read_csv(path: str | Path, options: CsvOptions | None = None) -> Reading:
@@ -92,19 +127,40 @@ def read_csv(path: str | Path, options: CsvOptions | None = None) -> Reading:
 def csv_of_bytes(path: Path, content: bytes, options: CsvOptions) -> Reading:
     """Read a CSV file whose content is at hand, as `read_csv` does; its path only names it."""
     name = f"'{path.name}'"
-    data = as_utf8(name, unpacked(path, content), options.encoding)
+    return values_of(texts_of(name, as_utf8(name, unpacked(path, content, options.member), options.encoding), options),
+                     path, options)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The fields of a file as they stand in it, before any means anything."""
+
+    name: str
+    frame: pl.DataFrame
+    lines: Sequence[int]
+    notes: tuple[str, ...]
+    delimiter: str
+
+
+def texts_of(name: str, data: bytes, options: CsvOptions) -> Texts:
+    """The fields of a file whose content is at hand, in UTF-8."""
     head = _read_head(name, data, options)
     content_end = _end_without_blank_lines(data)
     if head.start >= content_end:
         raise head.no_records()
     body = _read_body(head.text, head.start, content_end, len(head.names), head.line_end)
-    frame = _with_missing(_named(body.columns, head.names), options.missing)
-    changed, decimal_notes = decimal_commas(name, frame.lazy(), options.decimal)
     n_blank = data.count(head.end_sign, content_end) - 1
     quotes = _quotes(body, data, options.quote) if body.has_stray_quotes else Quotes()
-    notes = (*head.notes, *_notes_on_lines(name, n_blank, quotes), *decimal_notes)
-    source = Source((path,), "csv", replace(options, delimiter=head.text.delimiter))
-    return Reading(frame.with_columns(changed), source, notes, body.lines)
+    notes = (*head.notes, *_notes_on_lines(name, n_blank, quotes))
+    return Texts(name, _named(body.columns, head.names), body.lines, notes, head.text.delimiter)
+
+
+def values_of(texts: Texts, path: Path, options: CsvOptions) -> Reading:
+    """The fields of a file as values: some of them missing, numbers and dates in the forms that shoal reads."""
+    frame = with_missing(texts.frame, options.missing)
+    changed, notes = changes(texts.name, frame.lazy(), options, texts.lines)
+    source = Source((path,), "csv", replace(options, delimiter=texts.delimiter))
+    return Reading(frame.with_columns(changed), source, (*texts.notes, *notes), texts.lines)
 
 
 # Block by block
@@ -160,17 +216,11 @@ class CsvBlocks:
         """The content behind the header, cut behind records in one pass over the bytes.
 
         Line ends between two blocks are looked at with the second: at the end of the file they mean nothing, and are
-        counted.
+        counted. A file of at most one block is one block: where its records end is not asked.
         """
-        from shoal.kernels.lines import AT_FIELD, last_record_end
-
-        text, sign = self.head.text, self.head.end_sign
-        quote = ord(text.quote) if text.quote else -1
-        state, before, between = AT_FIELD, None, b""
-        waiting: list[bytes] = []
-        for chunk in self._content():
-            found = np.frombuffer(chunk, np.uint8)
-            end, state = last_record_end(found, ord(text.delimiter), quote, ord(sign), state)
+        before, between = None, b""
+        waiting = [b"".join(self._content())] if self._is_one_block() else []
+        for chunk, end in () if waiting else self._chunks_with_ends():
             waiting.append(chunk[: end or len(chunk)])
             if not end:
                 self._refuse_endless(waiting, before)
@@ -184,7 +234,21 @@ class CsvBlocks:
         content = _end_without_blank_lines(data)
         if content:
             yield self._block(data[:content], before)
-        self.n_blank = data.count(sign, content) - 1
+        self.n_blank = data.count(self.head.end_sign, content) - 1
+
+    def _is_one_block(self) -> bool:
+        return self.path.suffix.lower() != ".gz" and self.path.stat().st_size <= self.block_bytes
+
+    def _chunks_with_ends(self) -> Iterator[tuple[bytes, int]]:
+        """The content chunk by chunk, and the place behind the last record that ends in each; 0 where none does."""
+        from shoal.kernels.lines import AT_FIELD, last_record_end  # here, since numba is slow to import
+
+        text, state = self.head.text, AT_FIELD
+        quote = ord(text.quote) if text.quote else -1
+        for chunk in self._content():
+            found = np.frombuffer(chunk, np.uint8)
+            end, state = last_record_end(found, ord(text.delimiter), quote, ord(self.head.end_sign), state)
+            yield chunk, end
 
     def _block(self, data: bytes, before: Block | None) -> Block:
         """A block, from the line end of the one before on."""
@@ -200,19 +264,19 @@ class CsvBlocks:
     def _content(self) -> Iterator[bytes]:
         """The bytes behind the header as UTF-8."""
         to_skip = self.head.start
-        with _opened(self.path) as file:
+        with opened(self.path, self.given.member) as file:
             for chunk in utf8_chunks(self.head.text.name, _chunks(file, self.block_bytes), self.given.encoding):
                 yield chunk[to_skip:]
                 to_skip = max(to_skip - len(chunk), 0)
 
     def _refuse_endless(self, waiting: Sequence[bytes], before: Block | None) -> None:
-        if sum(map(len, waiting)) > MOST_BYTES_A_RECORD:
+        if sum(map(len, waiting)) > MOST_BYTES_PER_RECORD:
             line = (
                 self.head.first_line if before is None else before.line + before.content.count(self.head.end_sign) + 1
             )
             raise InputError(
                 f"{self.head.text.name}, in or after line {line:,}: a record does not end within "
-                f"{MOST_BYTES_A_RECORD // 10**6:,} MB. Where a quote was never closed, close it, or choose another "
+                f"{MOST_BYTES_PER_RECORD // 10**6:,} MB. Where a quote was never closed, close it, or choose another "
                 "quote character if this one is part of the text."
             )
 
@@ -222,7 +286,7 @@ def records_of_block(block: Block, head: Head, missing: Iterable[str]) -> tuple[
     data = head.end_sign + block.content  # whatever stands before a record, LineCheck looks at it
     text = replace(head.text, data=data, first_line=block.line - 1)
     body = _read_body(text, 1, len(data), len(head.names), head.line_end)
-    return _with_missing(_named(body.columns, head.names), missing), _quotes(body, data, text.quote)
+    return with_missing(_named(body.columns, head.names), missing), _quotes(body, data, text.quote)
 
 
 def read_csv_blocks(
@@ -230,7 +294,8 @@ def read_csv_blocks(
 ) -> CsvBlocks:
     """A CSV file that may be larger than memory, to be read block by block.
 
-    The same records as of `read_csv`, but for decimal commas, which `decimal_commas` finds when all blocks were read.
+    The same records as of `read_csv`, but for numbers and dates in other forms, which `changes` finds when
+    all blocks were read.
 
     Raises
     ------
@@ -241,7 +306,7 @@ def read_csv_blocks(
     options = options or CsvOptions()
     check_is_file(path)
     name = f"'{path.name}'"
-    with _opened(path) as file:
+    with opened(path, options.member) as file:
         sample = b""
         for chunk in utf8_chunks(name, _chunks(file, SAMPLE_BYTES + 4), options.encoding):
             sample += chunk
@@ -251,18 +316,11 @@ def read_csv_blocks(
     return CsvBlocks(path, options, replace(head, text=replace(head.text, data=b"")), block_bytes)
 
 
-def _opened(path: Path) -> BinaryIO:
-    return cast("BinaryIO", gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-def _chunks(file: BinaryIO, n: int) -> Iterator[bytes]:
-    try:
-        chunk = file.read(max(n, 4))  # enough to tell the mark of an encoding
-        while chunk:
-            yield chunk
-            chunk = file.read(n)
-    except (OSError, EOFError, zlib.error) as error:
-        raise not_gzip(Path(file.name)) from error
+def _chunks(file: Bytes, n: int) -> Iterator[bytes]:
+    chunk = file.read(max(n, 4))  # enough to tell the mark of an encoding
+    while chunk:
+        yield chunk
+        chunk = file.read(n)
 
 
 # The first lines
@@ -296,6 +354,9 @@ def _read_head(name: str, data: bytes, options: CsvOptions) -> Head:
     delimiter = options.delimiter or _find_delimiter(name, data, options.quote)
     text = CsvText(name, data, delimiter, options.delimiter is None, options.quote)
     header, start, line_end = _read_header(text)
+    if not options.header:
+        names = [f"column {position}" for position in range(1, len(header) + 1)]
+        return Head(text, names, [], 0, line_end, 1)
     names, notes = _column_names(text, header)
     return Head(text, names, notes, start, line_end, data.count(line_end[-1:], 0, start) + 1)
 
@@ -317,7 +378,7 @@ def _find_delimiter(name: str, data: bytes, quote: str) -> str:
     if len(best) > 1:
         raise InputError(
             f"{name}: the delimiter may be {' or '.join(map(shown, best))}; the first lines allow either. "
-            "Set it with --delimiter."
+            "Set it with delimiter=."
         )
     return best[0]
 
@@ -482,54 +543,13 @@ def _quotes(body: _Body, data: bytes, quote: str) -> Quotes:
 # The values
 
 
-def _with_missing(frame: pl.DataFrame, missing: Iterable[str]) -> pl.DataFrame:
+def with_missing(frame: AnyFrame, missing: Iterable[str]) -> AnyFrame:
+    """The texts of a file with nulls for those that mean missing."""
     texts = list(missing)
     if not texts:
         return frame
     is_missing = pl.all() == texts[0] if len(texts) == 1 else pl.all().is_in(texts)
     return frame.with_columns(pl.when(~is_missing).then(pl.all()))
-
-
-def decimal_commas(name: str, texts: pl.LazyFrame, decimal: str) -> tuple[list[pl.Expr], list[str]]:
-    """What turns decimal commas into points, where that was asked for, and what there is to tell about commas.
-
-    Only columns that hold nothing else than such numbers are changed. Where the decimal point was asked for they stay
-    texts: 1,234 may be a thousand.
-    """
-    commas = _columns_of_numbers(texts, ",", DECIMAL_COMMA)
-    if decimal == ".":
-        return [], _notes_on_commas_kept(name, commas)
-    doubtful = _columns_of_numbers(texts, ".", DECIMAL_POINT)
-    notes = []
-    if commas:
-        notes.append(f"Decimal commas in {counted(len(commas), 'column')} of {name} became points: {_listed(commas)}.")
-    if doubtful:
-        notes.append(
-            f"{counted(len(doubtful), 'column')} of {name} hold numbers with a point although the decimal comma was "
-            f"asked for, and were left as they are: {_listed(doubtful)}."
-        )
-    return [pl.col(commas).str.replace(",", ".", literal=True)], notes
-
-
-def _notes_on_commas_kept(name: str, columns: Sequence[str]) -> list[str]:
-    if not columns:
-        return []
-    return [
-        f"Nothing but numbers with a comma is in {counted(len(columns), 'column')} of {name}, read as texts: "
-        f"{_listed(columns)}. Where it is the decimal sign, say --decimal , (in Python CsvOptions(decimal=','))."
-    ]
-
-
-def _columns_of_numbers(texts: pl.LazyFrame, sign: str, form: str) -> list[str]:
-    """The columns that hold nothing but numbers of a form, and its sign at least once; most fall out at first sight."""
-    likely = _columns_where(texts.head(SAMPLE_RECORDS), pl.all().str.contains(form).all())
-    has_sign = _columns_where(texts.select(likely), pl.all().str.contains(sign, literal=True).any())
-    return _columns_where(texts.select(has_sign), pl.all().str.contains(form).all())
-
-
-def _columns_where(texts: pl.LazyFrame, is_wanted: pl.Expr) -> list[str]:
-    found = texts.select(is_wanted).collect(engine="streaming")
-    return [column for column, wanted in found.row(0, named=True).items() if wanted] if found.width else []
 
 
 # Lines and words
@@ -569,3 +589,49 @@ def _end_without_blank_lines(data: bytes) -> int:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
+
+
+# What CSV files can hold
+
+
+def missing_in_csv(n_columns: int) -> str:
+    """How a missing value is written: in a file of one column in quotes, since a blank line at its end is no record."""
+    return '""' if n_columns == 1 else ""
+
+
+def refuse_for_csv(frame: pl.DataFrame) -> None:
+    """Refuse what would not come back from a CSV file: it would be counted otherwise than the models were."""
+    names = [name for name in frame.columns if name != name.strip() or not name or "\0" in name or name[0] == "\ufeff"]
+    if names:
+        raise OutputError(
+            f"CSV files cannot hold {len(names):,} of the column names: {', '.join(map(repr, names))}. White space at "
+            "their ends is lost. Rename the columns, or choose another format with format=. Nothing was written."
+        )
+    nul, both = [], []
+    for column in frame.iter_columns():
+        if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+            texts = column.cast(pl.String)
+            nul += [column.name] if texts.str.contains("\0", literal=True).any() else []
+            both += [column.name] if texts.null_count() and (texts == "").any() else []
+    if nul:
+        raise OutputError(
+            f"CSV files cannot hold the NUL characters in {', '.join(map(repr, nul))}. Remove them, or choose another "
+            "format with format=. Nothing was written."
+        )
+    if both:
+        raise OutputError(
+            f"CSV files cannot tell an empty text from a missing value, and {', '.join(map(repr, both))} has both. "
+            "Make them one, or choose another format with format=. Nothing was written."
+        )
+
+
+def csv_that_holds(frames: Iterable[pl.DataFrame], csv: CsvOptions | None) -> CsvOptions | None:
+    """How CSV files of some tables are written: in UTF-8 where the encoding asked for lacks some of their letters."""
+    if csv is None or codecs.lookup(csv.encoding).name in ("utf-8", "utf-8-sig"):
+        return csv
+    try:
+        for frame in frames:
+            frame.write_csv().encode(csv.encoding)
+    except UnicodeEncodeError:
+        return replace(csv, encoding="utf-8")
+    return csv

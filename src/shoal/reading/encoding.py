@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from shoal.errors import InputError
 
 CHUNK_BYTES = 1 << 23
-
-
-def unpacked(path: Path, data: bytes) -> bytes:
-    """The unpacked content of a file whose name ends with .gz, and of any other as it is."""
-    if path.suffix.lower() != ".gz":
-        return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise not_gzip(path) from error
-
-
-def not_gzip(path: Path) -> InputError:
-    """The error for a file that cannot be unpacked."""
-    return InputError(f"'{path.name}' is cut short or is not a gzip file. Fetch or pack it again.")
 
 
 def as_utf8(name: str, data: bytes, encoding: str) -> bytes:
@@ -86,8 +68,8 @@ class _Decoding:
         self.first = chunk[:4]
         if chunk.startswith(codecs.BOM_UTF8) and not self.is_utf8:
             raise InputError(
-                f"{self.name} begins with the mark of UTF-8, but was to be read as {self.encoding}. Use --encoding "
-                "utf-8."
+                f"{self.name} begins with the mark of UTF-8, but was to be read as {self.encoding}. Use "
+                "encoding='utf-8'."
             )
 
     def _as_utf8(self, chunk: bytes, waiting: bytes, *, final: bool) -> bytes:
@@ -110,7 +92,7 @@ class _Decoding:
             line = self._line(text.count(b"\n", 0, offset), text.count(b"\r", 0, offset))
             raise InputError(
                 f"{self.name}, line {line:,}: a NUL byte. This is not plain text, or it is damaged, or it is in an "
-                "encoding such as UTF-16: then use --encoding utf-16."
+                "encoding such as UTF-16: then use encoding='utf-16'."
             )
 
     def _line(self, n_feeds: int, n_returns: int) -> int:
@@ -119,9 +101,9 @@ class _Decoding:
 
     def _advice(self) -> str:
         if self.first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "The file begins with the mark of UTF-16: use --encoding utf-16."
-        other = "cp1252 or --encoding latin-1" if self.is_utf8 else "utf-8"
-        return f"Name the encoding of the file, for instance --encoding {other}."
+            return "The file begins with the mark of UTF-16: use encoding='utf-16'."
+        other = "'cp1252' or encoding='latin-1'" if self.is_utf8 else "'utf-8'"
+        return f"Name the encoding of the file, for instance encoding={other}."
 
 
 def is_utf8(encoding: str) -> bool:

@@ -56,7 +56,7 @@ def labels_of_all(labels: Iterable[Labels], names: Sequence[str]) -> Labels:
     if differing:
         raise SchemaError(
             f"Codes have different labels in {' and '.join(names)}, in the columns {', '.join(differing)}. Read the "
-            "labels in place of the codes (--labels values), or give the codes one meaning in all files."
+            "labels in place of the codes (labels='values'), or give the codes one meaning in all files."
         )
     return Labels(columns, codes)
 

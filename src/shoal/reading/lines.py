@@ -42,7 +42,7 @@ class CsvText:
                 f"{self.name}, line {line:,}: the line is blank, but the header has {counted(n_columns, 'column')}. "
                 "Remove the line or fill it in."
             )
-        found = " (found from the first lines; --delimiter sets another)" if self.delimiter_was_found else ""
+        found = " (found from the first lines; delimiter= sets another)" if self.delimiter_was_found else ""
         return InputError(
             f"{self.name}, line {line:,}: {counted(n_fields, 'field')}, but the header has "
             f"{counted(n_columns, 'column')}. The delimiter is {shown(self.delimiter)}{found}. "

@@ -1,40 +1,29 @@
-"""The door of the stage: any files to one frame."""
+"""The door of the stage: any files to one frame, and a first look at it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from shoal.errors import ParameterError
-from shoal.reading.arrow import read_arrow
+from shoal.errors import ParameterError, SchemaError, did_you_mean
 from shoal.reading.combine import Join, join_persons, put_under_one_another
-from shoal.reading.csv import read_csv
-from shoal.reading.excel import read_excel
-from shoal.reading.parquet import read_parquet, starts_like_parquet
-from shoal.reading.source import CsvOptions, Format, Reading, check_is_file
+from shoal.reading.contract import ReadOptions
+from shoal.reading.detect import Told
+from shoal.reading.formats import read_file
+from shoal.reading.source import CsvOptions, Reading
 from shoal.reading.sql import is_address, read_database
-from shoal.reading.statistical import READER_OF_FORMAT, read_statistical
+from shoal.table import profile as table_profile
+from shoal.table.frames import to_polars
 
-FORMAT_OF_ENDING: dict[str, Format] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt", ".asc", ".data", ".gz"), "csv"),
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "arrow"),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "xlsx"),
-    **dict.fromkeys((".sav", ".zsav"), "sav"),
-    ".dta": "dta",
-    **dict.fromkeys((".xpt", ".xport"), "xpt"),
-    ".sas7bdat": "sas7bdat",
-}
-"""The format of a file by the ending of its name, in small letters."""
-
-DEFAULT_CSV_OPTIONS = CsvOptions()
+HowWritten = CsvOptions | Mapping[str, Any] | None
+"""How CSV files are written: all of it, some of it by name, or nothing; what is not told is found."""
 
 
-def read_files(
+def read(
     paths: Sequence[str | Path] | str | Path,
     *,
-    csv: CsvOptions = DEFAULT_CSV_OPTIONS,
+    csv: HowWritten = None,
     rename: Sequence[Mapping[str, str]] | None = None,
     join: Join | None = None,
     labels: str = "codes",
@@ -48,10 +37,11 @@ def read_files(
     Parameters
     ----------
     paths
-        Files of CSV, Parquet, Arrow IPC, Excel, SPSS, Stata and SAS, told apart by their ending; one whose ending says
-        nothing is taken as Parquet where its first bytes say so, else as CSV.
+        Files of the formats there are (`FORMATS`: CSV, Parquet, Excel, ...), told apart by their ending; one whose
+        ending says nothing is taken as Parquet where its first bytes say so, else as CSV.
     csv
-        How the CSV files are written.
+        How the CSV files are written. Unless told it is found in each file: `reading.findings` has what was found, with
+        the reason. `csv={"decimal": ","}` tells some of it and finds the rest; `CsvOptions(...)` tells all of it.
     rename
         For each file a mapping from its column names to the common ones.
     join
@@ -76,39 +66,44 @@ def read_files(
         paths = [paths]
     if (table or query) and not any(map(is_address, paths)):
         raise ParameterError("A table or a query is read from a database: give an address, postgresql://host/database.")
-    options = _Options(csv, labels, sheet, table, query, dropped)
-    records = put_under_one_another([_read_one(path, options) for path in paths], rename)
-    if join is None:
-        return records
-    return join_persons(records, _read_one(join.person_file, options), join)
+    told = Told.of(csv)
+    options = ReadOptions(csv=told.csv, found=told.found, labels=labels, sheet=sheet, dropped=dropped)
+
+    def source(path: str | Path) -> Reading:
+        if isinstance(path, str) and is_address(path):
+            return read_database(path, table=table, query=query, dropped=dropped)
+        return read_file(Path(path), options)
+
+    each = [source(path) for path in paths]
+    persons = [] if join is None else [source(join.person_file)]
+    _refuse_absent_dates(told.csv, [*each, *persons])
+    records = put_under_one_another(each, rename)
+    return records if join is None else join_persons(records, persons[0], join)
 
 
-class _Options(NamedTuple):
-    csv: CsvOptions
-    labels: str
-    sheet: str | None
-    table: str | None
-    query: str | None
-    dropped: Collection[str]
+def _refuse_absent_dates(csv: CsvOptions, readings: Sequence[Reading]) -> None:
+    """Refuse forms of dates that are told of columns which no file has."""
+    known = [column for reading in readings for column in reading.frame.columns]
+    for column in csv.date_format:
+        if column and column not in known:
+            raise SchemaError(
+                f"date_format names '{column}', but no file has such a column.{did_you_mean(column, known)}"
+            )
 
 
-def _read_one(path: str | Path, options: _Options) -> Reading:
-    if isinstance(path, str) and is_address(path):
-        return read_database(path, table=options.table, query=options.query, dropped=options.dropped)
-    return _read_file(Path(path), options)
+def profile(source: Any, *, csv: HowWritten = None) -> table_profile.Profile:
+    """Look at a table: what each column holds, and which role it probably has, with the reason.
 
+    Parameters
+    ----------
+    source
+        A frame (pandas, polars or pyarrow), or a file as `shoal.read` takes it.
+    csv
+        How a CSV file is written, as `shoal.read` takes it.
 
-def _read_file(path: Path, options: _Options) -> Reading:
-    check_is_file(path)
-    format = FORMAT_OF_ENDING.get(path.suffix.lower()) or ("parquet" if starts_like_parquet(path) else "csv")
-    if format == "parquet":
-        return read_parquet(path, dropped=options.dropped)
-    if format == "arrow":
-        return read_arrow(path, dropped=options.dropped)
-    if format == "xlsx":
-        return read_excel(path, sheet=options.sheet)
-    if format in READER_OF_FORMAT:
-        named = options.csv.encoding
-        is_named = named.lower().replace("_", "-") not in ("utf-8", "utf8")
-        return read_statistical(path, format, labels=options.labels, encoding=named if is_named else None)
-    return read_csv(path, options.csv)
+    Notes
+    -----
+    Roles are guessed from names and counts: they are a start for a steward, who knows the data.
+    """
+    frame = read(source, csv=csv).frame if isinstance(source, str | Path) else to_polars(source)[0]
+    return table_profile.profile(frame)

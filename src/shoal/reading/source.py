@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from shoal.errors import InputError, ParameterError
 from shoal.reading.labels import Labels
+from shoal.table.date_forms import check_form
 
-Format = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt", "sas7bdat", "database"]
+if TYPE_CHECKING:
+    from shoal.reading.contract import Format
+
+DATABASE = "database"
+"""The format of a table of a database, which is no file: `sql.py` reads it by its address."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +37,15 @@ class CsvOptions:
         "," turns columns in which every value is a number with a decimal comma into numbers with a decimal point.
     missing
         The texts that mean a missing value.
+    thousands
+        What stands between thousands: ".", ",", "'" or a space; an empty string for nothing.
+    date_format
+        How dates are written, by column: "dd.mm.yyyy", "mm/dd/yyyy", "yyyymmdd", "iso-week", "excel" for serial
+        numbers, "text" to leave a column as it is. An empty name stands for all columns whose values are so written.
+    header
+        Whether the first line names the columns.
+    member
+        The file inside a zip file that holds several.
     """
 
     delimiter: str | None = None
@@ -39,6 +53,10 @@ class CsvOptions:
     quote: str = '"'
     decimal: str = "."
     missing: tuple[str, ...] = ("",)
+    thousands: str = ""
+    date_format: Mapping[str, str] = field(default_factory=dict)
+    header: bool = True
+    member: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and not _is_one_plain_character(self.delimiter):
@@ -49,6 +67,11 @@ class CsvOptions:
             raise ParameterError("The delimiter and the quote must be two different characters.")
         if self.decimal not in (".", ","):
             raise ParameterError("The decimal sign must be '.' or ','.")
+        if self.thousands not in ("", ".", ",", "'", " ") or self.thousands == self.decimal:
+            raise ParameterError(
+                "The sign between thousands must be '.', ',', an apostrophe, a space or empty, and no decimal sign."
+            )
+        object.__setattr__(self, "date_format", {column: check_form(form) for column, form in self.date_format.items()})
         missing: object = self.missing
         if isinstance(missing, str):
             raise ParameterError("The texts that mean missing must be a tuple of texts, such as ('', 'NA').")
@@ -56,6 +79,10 @@ class CsvOptions:
             raise ParameterError(
                 f"'{self.encoding}' is not a text encoding that Python knows. Use utf-8, latin-1, cp1252 or utf-16."
             )
+
+    def written_in(self, encoding: str) -> CsvOptions:
+        """How a file is written that was read so: in another encoding, which the reader of a release finds easier."""
+        return replace(self, encoding=encoding)
 
 
 def _is_one_plain_character(text: str) -> bool:
@@ -77,7 +104,7 @@ class Source:
     """The files that were read and how, so that a release can be written in the format of its input."""
 
     paths: tuple[Path, ...]
-    format: Format
+    format: str
     csv: CsvOptions | None = None
     shown: tuple[str, ...] = ()
     """What messages and the manifest call the sources, where they are not just files: tables of databases."""
@@ -89,8 +116,42 @@ class Source:
 
     @property
     def written_as(self) -> str:
-        """The format of a release of it: the same, where that is a format of files that shoal writes."""
-        return {"sas7bdat": "xpt", "database": "parquet"}.get(self.format, self.format)
+        """The format of a release of it: the same where shoal writes it; Parquet, which keeps types, of a database."""
+        kind = self._kind
+        return "parquet" if kind is None else kind.name if kind.is_written else kind.release_as
+
+    @property
+    def has_types(self) -> bool:
+        """Whether its columns have types of their own, and are not texts of which types must be found."""
+        return self._kind is None or not self._kind.is_text
+
+    @property
+    def _kind(self) -> type[Format] | None:
+        from shoal.reading.formats import FORMATS  # here, since formats are built on sources
+
+        return None if self.format == DATABASE else FORMATS[self.format]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something that was found of how a file is written: what it is read as, why, and what else it could be.
+
+    Words hold shapes, counts and names of columns, and no values.
+    """
+
+    what: str
+    """The option of `CsvOptions` that it is about."""
+    reading: str
+    reason: str
+    column: str | None = None
+    alternatives: tuple[str, ...] = ()
+    """Other readings that fit as well."""
+    is_asked: bool = False
+    """Whether nothing in the file decides between the readings, so that somebody must."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {**vars(self), "alternatives": list(self.alternatives)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +168,10 @@ class Reading:
     notes: tuple[str, ...] = ()
     lines: Sequence[int] | None = field(default=None, repr=False)
     labels: Labels = field(default_factory=Labels, repr=False)
+    findings: tuple[Finding, ...] = ()
+    """What was found of how the file is written, where that was not told."""
+    mended: tuple[dict[str, Any], ...] | None = None
+    """What a policy has mended in it: step, column and how many records; None where nothing was to be mended."""
 
     def line_of_record(self, record: int) -> int | None:
         """The line, counted from 1, on which a record (counted from 0) begins; None where it is not known."""

@@ -19,7 +19,7 @@ import polars as pl
 
 from shoal.errors import InputError, ShoalError
 from shoal.reading.extras import imported
-from shoal.reading.source import Reading, Source, check_is_file, plain_or_refused, refuse_no_records
+from shoal.reading.source import DATABASE, Reading, Source, check_is_file, plain_or_refused, refuse_no_records
 from shoal.table.times import n_beyond_calendar
 
 KINDS: dict[str, Literal["postgresql", "sqlite", "duckdb"]] = {
@@ -35,7 +35,7 @@ NOT_FETCHING = {"autoinstall_known_extensions": "false"}
 ITSELF_ALONE = {**NOT_FETCHING, "enable_external_access": "false", "python_enable_replacements": "false"}
 """How DuckDB is opened for a query: it sees neither files beside the database nor our own variables."""
 ONLY_SELECT = "A query must be one SELECT: it may only read, and give a table."
-RECORDS_A_BATCH = 1 << 16
+RECORDS_PER_BATCH = 1 << 16
 MOST_DIGITS = 38
 """Of a decimal number in a frame."""
 
@@ -188,12 +188,12 @@ def read_database(
     """
     address = parse_address(text)
     if table is not None and address.table is not None and table != address.table:
-        raise InputError("The address and --table name two different tables. Name one.")
+        raise InputError("The address and table= name two different tables. Name one.")
     table = table or address.table
     if (table is None) == (query is None):
         raise InputError(
             f"What to read from {address.shown} is {'not said' if table is None else 'said twice'}. Name a table "
-            "(--table visits, or ?table=visits at the end of the address) or give a query (--query), one of the two."
+            "(table='visits', or ?table=visits at the end of the address) or give a query (query=), one of the two."
         )
     if address.path is not None:
         check_is_file(address.path)
@@ -216,7 +216,7 @@ def read_database(
     frame = plain_or_refused(name, frame, dropped)
     refuse_no_records(name, frame)
     paths = (address.path,) if address.path is not None else ()
-    return Reading(frame, Source(paths, "database", shown=(name,)), (*notes, *got.notes))
+    return Reading(frame, Source(paths, DATABASE, shown=(name,)), (*notes, *got.notes))
 
 
 def _without_end(query: str) -> str:
@@ -343,7 +343,7 @@ def _read_sqlite(address: Address, driver: Any, statement: str, table: str | Non
     if table is None:
         _refuse_all_but_select(address, statement)
     with connected(address, driver, is_read_only=True) as connection, connection.cursor() as cursor:
-        cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(RECORDS_A_BATCH)})
+        cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(RECORDS_PER_BATCH)})
         cursor.execute(statement)
         got = _from_batches(cursor.fetch_record_batch())
         cursor.close()

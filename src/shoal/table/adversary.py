@@ -30,7 +30,7 @@ BY_RULES = "by rules"
 """The column that says by which rules, as a fingerprint of them."""
 
 
-class Rules(Protocol):
+class KnownRules(Protocol):
     """Rules that say of persons, by their quasi-identifiers, which sensitive values they cannot have."""
 
     def __iter__(self) -> Iterator[Any]: ...
@@ -52,7 +52,7 @@ class Known:
     by_rules: str | None = None
     """The fingerprint of the rules, where the steward keeps what they leave."""
 
-    def only_by(self, rules: Rules | None) -> Known | None:
+    def only_by(self, rules: KnownRules | None) -> Known | None:
         """The same if it is by these rules, else nothing: what other rules leave is no answer."""
         return self if rules is not None and self.by_rules == fingerprint(rules) else None
 
@@ -61,7 +61,7 @@ class Known:
 class Adversary:
     """Somebody who knows rules about the persons of a table: which values these leave for each person."""
 
-    rules: Rules
+    rules: KnownRules
     types_of_person: Mapping[str, Types]
     is_linked: bool
     """Whether it can be seen which values of different attributes belong to one person."""
@@ -85,7 +85,7 @@ class Adversary:
         return columns
 
 
-def fingerprint(rules: Rules) -> str:
+def fingerprint(rules: KnownRules) -> str:
     """The SHA-256 of what rules claim, whatever their order and wherever they come from."""
     claims = sorted(
         [sorted([item.column, item.node] for item in rule.when), [rule.never.column, rule.never.node]] for rule in rules
@@ -94,7 +94,7 @@ def fingerprint(rules: Rules) -> str:
 
 
 def types_by_rules(
-    rules: Rules, frame: pl.DataFrame, schema: Schema, column: CategoryColumn, *, are_own: bool = False
+    rules: KnownRules, frame: pl.DataFrame, schema: Schema, column: CategoryColumn, *, are_own: bool = False
 ) -> Types:
     """The type of each person of a frame by rules, and which values of an attribute each type can have.
 
@@ -178,7 +178,7 @@ def _codes_of_texts(column: CategoryColumn, texts: Sequence[str | None]) -> dict
     return codes
 
 
-def _named_as_in(rules: Rules, column: CategoryColumn) -> list[Any] | pl.Series:
+def _named_as_in(rules: KnownRules, column: CategoryColumn) -> list[Any] | pl.Series:
     """The values of an attribute by code; numbers and empty texts that a file writes otherwise, as rules name them."""
     values = column.categories.extend_constant(None, 1) if column.has_missing else column.categories
     if column.categories.dtype != pl.String:
@@ -192,7 +192,7 @@ def _named_as_in(rules: Rules, column: CategoryColumn) -> list[Any] | pl.Series:
     return [text if text in nodes else node_of_number.get(_as_number(text), text) for text in texts]
 
 
-def _lost(rules: Rules, column: CategoryColumn, values: list[Any] | pl.Series) -> int:
+def _lost(rules: KnownRules, column: CategoryColumn, values: list[Any] | pl.Series) -> int:
     """How many mined rules about an attribute are about none of its values."""
     texts = values if isinstance(values, list) else values.cast(pl.String).to_list()
     shown = set(spelled_texts(texts, column.spelling))

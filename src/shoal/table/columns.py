@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -32,8 +32,20 @@ class Whole:
     """How far the means of persons are apart, in units."""
     deviation: float | None = None
     """The standard deviation over all records, in units."""
+    ends: tuple[float, float] | None = None
+    """Of floats that stand beside units: the lowest and the highest."""
+    has_missing: bool | None = None
+    """Whether somebody misses the value."""
     has_dashes: bool | None = None
     """Whether a value is written with a dash, so that ranges need another sign."""
+
+
+class Laid(NamedTuple):
+    """Categories with a hierarchy that are laid on a line."""
+
+    column: CategoryColumn
+    place: NDArray[np.int64]
+    """Where each code stands, in units."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,8 @@ class NumberColumn:
     source: Quasi | None = None
     whole: Whole | None = None
     """What holds for the whole table, where this column has only some of its records."""
+    laid: Laid | None = None
+    """Where it stands for a column with a hierarchy; its units are then the two ends of the line."""
 
     @property
     def extent(self) -> tuple[int, int]:
@@ -65,6 +79,30 @@ class NumberColumn:
             return self.whole.extent
         present = self.units if self.is_missing is None else self.units[~self.is_missing]
         return (int(present.min()), int(present.max())) if len(present) else (0, 0)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest value, as numbers: days of dates, places of ordered categories."""
+        if self.floats is None:
+            low, high = self.extent
+            return low / 10.0**self.decimals, high / 10.0**self.decimals
+        if self.whole is not None and self.whole.ends is not None:
+            return self.whole.ends
+        present = self.floats if self.is_missing is None else self.floats[~self.is_missing]
+        return (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
+
+    @property
+    def n_values(self) -> int:
+        """How many values there could be, in whole units from the lowest to the highest; missing is one too."""
+        low, high = self.extent
+        return high - low + 1 + self.has_missing
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether somebody of the whole table misses the value."""
+        if self.whole is not None and self.whole.has_missing is not None:
+            return self.whole.has_missing
+        return self.is_missing is not None and bool(self.is_missing.any())
 
     def units_with_missing(self) -> NDArray[np.int64]:
         """Units in which a missing value stands one whole extent below the lowest number."""
@@ -76,7 +114,7 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """A column of categories: a code a record, categories in order; a missing value has the last code."""
+    """A column of categories: one code per record, categories in order; a missing value has the last code."""
 
     kind: ClassVar[str] = "nominal"
 
@@ -92,11 +130,18 @@ class CategoryColumn:
     """What does not tell values apart: those that are one have one code."""
     n_written: int | None = None
     """How many distinct values there are as they are written, where some are one."""
+    missing_tells: bool = True
+    """Whether a missing value counts as a value; where it does not, records that miss it are left out of counts."""
 
     @property
     def n_codes(self) -> int:
         """How many codes there are, missing included."""
         return len(self.categories) + self.has_missing
+
+    @property
+    def code_left_out(self) -> int | None:
+        """The code of missing, where somebody misses the value and that tells nothing."""
+        return len(self.categories) if self.has_missing and not self.missing_tells else None
 
     @property
     def notes(self) -> list[str]:
@@ -185,8 +230,14 @@ def category_column(values: pl.Series, *, source: Quasi | None = None, spelling:
 
 
 def sensitive_columns(frame: pl.DataFrame, schema: Schema) -> dict[str, CategoryColumn]:
-    """The sensitive attributes of a frame, each counted by its spelling."""
-    return {name: category_column(frame[name], spelling=schema.spelling_of(name)) for name in schema.sensitive}
+    """The sensitive attributes of a frame, each counted by its spelling, and missing as the schema says."""
+    return {
+        name: replace(
+            category_column(frame[name], spelling=schema.spelling_of(name)),
+            missing_tells=name not in schema.missing_tells_nothing,
+        )
+        for name in schema.sensitive
+    }
 
 
 def codes_of_one(distinct: pl.Series, spelling: str) -> tuple[Codes, pl.Series] | None:
@@ -274,7 +325,7 @@ def _by_the_data(values: pl.Series, column: Quasi, line_of: LineOf, zone: str | 
         return _number(values, column, line_of)
     if n_numbers == 0:
         return _nominal(values, column)
-    first_other = _first_that(values.is_not_null() & values.cast(pl.Float64, strict=False).is_null(), line_of)
+    first_other = first_that(values.is_not_null() & values.cast(pl.Float64, strict=False).is_null(), line_of)
     raise SchemaError(
         f"'{column.name}' holds {n_numbers:,} numbers and {len(present) - n_numbers:,} other values ({first_other}). "
         f"Say which kind it is: {column.name}:number, {column.name}:nominal, {column.name}:ordered or "
@@ -282,7 +333,8 @@ def _by_the_data(values: pl.Series, column: Quasi, line_of: LineOf, zone: str | 
     )
 
 
-def _first_that(where: pl.Series, line_of: LineOf) -> str:
+def first_that(where: pl.Series, line_of: LineOf) -> str:
+    """Where the first record is that fits, in words."""
     record = where.arg_max()
     assert record is not None
     line = line_of(record)
@@ -323,7 +375,7 @@ def _number(values: pl.Series, column: Quasi, line_of: LineOf) -> NumberColumn:
     if odd.any():
         raise SchemaError(
             f"'{column.name}' has {int(odd.sum()):,} values that are infinite or not a number "
-            f"({_first_that(odd, line_of)}). Leave them empty, or drop those records."
+            f"({first_that(odd, line_of)}). Leave them empty, or drop those records."
         )
     return _in_units(floats.fill_null(0.0).to_numpy(), is_missing, column)
 
@@ -334,7 +386,7 @@ def _refuse_too_large(values: pl.Series, column: Quasi, line_of: LineOf) -> None
         too_large = values.cast(pl.Int128, strict=False).fill_null(0).abs() > LARGEST_WHOLE_NUMBER
         raise SchemaError(
             f"'{column.name}' has {int(too_large.sum()):,} whole numbers of 19 digits or more "
-            f"({_first_that(too_large, line_of)}). Take it as nominal: {column.name}:nominal, or drop it."
+            f"({first_that(too_large, line_of)}). Take it as nominal: {column.name}:nominal, or drop it."
         )
 
 
@@ -352,7 +404,7 @@ def _parse_numbers(values: pl.Series, column: Quasi, line_of: LineOf) -> tuple[p
     if text.any():
         raise SchemaError(
             f"'{column.name}' is named as a number, but {int(text.sum()):,} of {len(values):,} values are text "
-            f"({_first_that(text, line_of)}). Mend them, or take the column as nominal: {column.name}:nominal."
+            f"({first_that(text, line_of)}). Mend them, or take the column as nominal: {column.name}:nominal."
         )
     if values.drop_nulls().str.contains(r"^[+-]?\d+$").all():
         _refuse_too_large(values.cast(pl.Int128, strict=False).fill_null(2**126), column, line_of)
@@ -396,7 +448,7 @@ def _ordered(values: pl.Series, column: Ordered, line_of: LineOf) -> NumberColum
     if unknown.any():
         raise SchemaError(
             f"'{column.name}' has {int(unknown.sum()):,} values that its order does not name "
-            f"({_first_that(unknown, line_of)}). Add them to the order."
+            f"({first_that(unknown, line_of)}). Add them to the order."
         )
     codes = _positions(texts, pl.Series(order, dtype=pl.String))
     is_missing = _missing_mask(values)
@@ -430,8 +482,13 @@ def _date(values: pl.Series, column: Quasi, line_of: LineOf, zone: str | None) -
     if wrong.any():
         raise SchemaError(
             f"'{column.name}' is named as a date, but {int(wrong.sum()):,} of {len(values):,} values are not of "
-            f"the form 2024-12-31 ({_first_that(wrong, line_of)})."
+            f"the form 2024-12-31 ({first_that(wrong, line_of)})."
         )
     refuse_untold(column.name, int(is_untold.sum()))
     units = days.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
     return NumberColumn(column.name, "date", units, _missing_mask(days), source=column)
+
+
+def has_hierarchy(column: NumberColumn | CategoryColumn) -> bool:
+    """Whether the schema gives the column a hierarchy."""
+    return column.source is not None and column.source.hierarchy is not None

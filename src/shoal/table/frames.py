@@ -29,7 +29,7 @@ def to_polars(frame: Any) -> tuple[pl.DataFrame, str]:
     except TypeError:
         raise InputError(
             f"A pandas, polars or pyarrow frame is expected, got {type(frame).__name__}. "
-            "To read a file, use shoal.read_files or the command line."
+            "To read a file, use shoal.read or the command line."
         ) from None
     except ValueError:  # narwhals' word for column names that occur twice
         _refuse_names_twice(getattr(frame, "column_names", frame.columns))
@@ -112,9 +112,15 @@ def _as_texts(values: Any) -> list[str | None] | None:
 
 
 def like_the_given(frame: pl.DataFrame, kind: str) -> Any:
-    """A polars frame as the kind of frame that was given."""
+    """A polars frame as the kind of frame that was given.
+
+    pandas puts columns of two frames side by side by their index. That of a published table is -1, -2, ..., so that its
+    records, whose order is a secret one, never stand beside those of a table that is numbered 0, 1, ...
+    """
     if kind == "pandas":
-        return frame.to_pandas()
+        import pandas as pd
+
+        return frame.to_pandas().set_axis(pd.RangeIndex(-1, -1 - len(frame), -1, name="published"))
     if kind == "pyarrow":
         return frame.to_arrow()
     return frame

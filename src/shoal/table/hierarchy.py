@@ -1,7 +1,7 @@
 """Value hierarchies: trees over the values of a column, for masks that show a common ancestor.
 
 A hierarchy lists the path of every value: the value itself, what it is part of, and so on up to one root. It is read
-from ARX's CSV format, or generated for numbers (intervals) and for codes (prefixes such as ZIP, categories of ICD).
+from ARX's CSV format, or generated for numbers (intervals), for dates and for codes (prefixes such as ZIP, ICD, ATC).
 """
 
 from __future__ import annotations
@@ -20,10 +20,23 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InputError, ParameterError, SchemaError
+from shoal.table.code_systems import (
+    DATE_LEVELS,
+    ROOT,
+    atc_path,
+    date_path,
+    icd_9_path,
+    icd_10_path,
+    paths_of,
+    steps_that_fit,
+)
 
 IntArray = npt.NDArray[np.int64]
 
-ROOT = "*"
+MOST_LINES = 1_000_000
+"""Of intervals of whole numbers no more lines than these are written without being asked for."""
+COUNTLESS = 2**40
+"""How many numbers with decimals a range is taken to have."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +45,7 @@ class Hierarchy:
 
     Nodes are told apart by their level and label together, so the same label may stand at several levels. A hierarchy
     read from a file keeps the file's own word for the root. Hierarchies are made by `from_rows`, `read_arx_csv`,
-    `of_intervals`, `of_prefixes` and `of_icd`.
+    `of_intervals`, `of_numbers`, `of_dates`, `of_prefixes`, `of_icd`, `of_icd10`, `of_icd9` and `of_atc`.
 
     Parameters
     ----------
@@ -56,7 +69,7 @@ class Hierarchy:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[str]], *, source: str = "hierarchy") -> Hierarchy:
-        """A hierarchy from one line a value: the value, its parent, ..., the root.
+        """A hierarchy from one line per value: the value, its parent, ..., the root.
 
         Raises SchemaError where lines differ in length, a value is listed twice, a node has two parents, the last
         level is not one single root, or there is no line at all.
@@ -65,7 +78,7 @@ class Hierarchy:
 
     @classmethod
     def read_arx_csv(cls, path: str | Path, *, delimiter: str | None = None, encoding: str = "utf-8") -> Hierarchy:
-        """Read a hierarchy in ARX's format: no header, one line a value, the value first and the root last.
+        """Read a hierarchy in ARX's format: no header, one line per value, the value first and the root last.
 
         Parameters
         ----------
@@ -92,13 +105,15 @@ class Hierarchy:
         return cls(paths, source=source)
 
     @classmethod
-    def of_intervals(cls, *, low: float, width: float, high: float, factor: int = 2) -> Hierarchy:
+    def of_intervals(
+        cls, *, low: float, width: float, high: float, factor: int = 2, decimals: bool = False
+    ) -> Hierarchy:
         """Intervals over numbers: [low, low + width) and so on, then merged `factor` by `factor`, up to '*'.
 
         Every number from `low` to `high`, both included, lies in an interval. Where `low` and `width` are whole
         numbers the column must hold whole numbers, and labels name both ends as ranges do: '20-24' ('-5 to -1' where
-        `low` is negative). Otherwise labels read '[1.5, 2.0)'. Ends are exact decimals as written, so 0.3 lies in
-        [0.3, 0.4).
+        `low` is negative). Otherwise, and with `decimals`, labels read '[1.5, 2.0)'. Ends are exact decimals as
+        written, so 0.3 lies in [0.3, 0.4).
 
         Examples
         --------
@@ -106,7 +121,7 @@ class Hierarchy:
         >>> ages.label("23", 1), ages.label("23", 2), ages.label("23", ages.n_levels - 1)
         ('20-24', '20-29', '*')
         """
-        rule = Intervals.between(low=low, width=width, high=high, factor=factor)
+        rule = Intervals.between(low=low, width=width, high=high, factor=factor, decimals=decimals)
         return cls((), source="hierarchy of intervals", intervals=rule)
 
     @classmethod
@@ -149,6 +164,75 @@ class Hierarchy:
 
         return cls(tuple(map(path, dict.fromkeys(values))), source="hierarchy of ICD codes")
 
+    @classmethod
+    def of_dates(cls, values: Iterable[str], *, levels: Sequence[str] = DATE_LEVELS) -> Hierarchy:
+        """Days: the day, its month, quarter, year and decade, '*' (2024-03-05, 2024-03, 2024-Q1, 2024, 2020s, '*').
+
+        Days are written as 2024-03-05, also with a time behind them, or as 05.03.2024. `levels` names those that are
+        wanted of month, quarter, year and decade. A day with a time behind it also counts without it.
+        """
+        given = list(values)
+        days = (value.strip()[:10] for value in given if value.strip()[4:5] == "-")
+        return cls(paths_of([*given, *days], date_path(levels), what="dates"), source="hierarchy of dates")
+
+    @classmethod
+    def of_icd10(cls, values: Iterable[str]) -> Hierarchy:
+        """ICD-10 codes: the code, its category, its chapter, '*' (E11.9, E11, E00-E90, '*')."""
+        return cls(paths_of(values, icd_10_path, what="ICD-10 codes"), source="hierarchy of ICD-10 codes")
+
+    @classmethod
+    def of_icd9(cls, values: Iterable[str]) -> Hierarchy:
+        """ICD-9 codes: the code, its category, its chapter, '*' (250.00, 250, 240-279, '*')."""
+        return cls(paths_of(values, icd_9_path, what="ICD-9 codes"), source="hierarchy of ICD-9 codes")
+
+    @classmethod
+    def of_atc(cls, values: Iterable[str]) -> Hierarchy:
+        """ATC codes of drugs by their four groups (A10BA02, A10BA, A10B, A10, A, '*')."""
+        return cls(paths_of(values, atc_path, what="ATC codes"), source="hierarchy of ATC codes")
+
+    @classmethod
+    def of_numbers(cls, values: Iterable[str]) -> Hierarchy:
+        """Intervals whose ends and widths fit the numbers of a column: round ones, about twenty at the first level."""
+        distinct = list(dict.fromkeys(values))
+        numbers = [number for number in map(_number_in, distinct) if number is not None]
+        if len(numbers) < len(distinct) or not numbers:
+            raise SchemaError(
+                f"{len(distinct) - len(numbers):,} of {len(distinct):,} different values are no numbers, so that no "
+                "steps fit them. Correct them, declare them missing, or choose another hierarchy."
+            )
+        low, width, high = map(float, steps_that_fit(numbers))
+        decimals = any(number.denominator > 1 for number in numbers)
+        return cls.of_intervals(low=low, width=width, high=high, decimals=decimals)
+
+    def write_arx_csv(
+        self, path: str | Path, *, values: Iterable[str] | None = None, delimiter: str = ";", encoding: str = "utf-8"
+    ) -> Path:
+        """Write the hierarchy in ARX's format, which `read_arx_csv` reads: one line per value, the root last.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced.
+        values
+            Which values get a line; by default those that are listed. Intervals list none: without `values` every
+            whole number of their range gets a line.
+        delimiter, encoding
+            How the file is written.
+        """
+        if values is None and self.intervals is not None:
+            if not self.intervals.is_whole or self.intervals.n_whole_numbers > MOST_LINES:
+                raise ParameterError("Intervals list no values: say which ones get a line (values=).")
+            low = int(self.intervals.low)
+            values = map(str, range(low, int(self.intervals.high) + 1))
+        paths = self.paths if values is None else [self.path(value) for value in dict.fromkeys(values)]
+        path = Path(path)
+        with path.open("w", encoding=encoding, newline="") as file:
+            if self.n_levels == 1:  # no delimiter would show which one it is
+                csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(paths)
+            else:
+                csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows(paths)
+        return path
+
     @property
     def n_levels(self) -> int:
         """The number of levels, the values and the root included."""
@@ -158,6 +242,13 @@ class Hierarchy:
     def root(self) -> str:
         """The label above all values, usually '*'."""
         return self.paths[0][-1] if self.intervals is None else ROOT
+
+    @property
+    def n_values(self) -> int:
+        """How many values it has: those it lists, or the whole numbers of its range; of other numbers, countless."""
+        if self.intervals is None:
+            return len(self.paths)
+        return self.intervals.n_whole_numbers if self.intervals.is_whole else COUNTLESS
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -280,7 +371,7 @@ class Hierarchy:
         Returns
         -------
         list
-            A label a group; None where every record of the group has the missing value. A group with missing and
+            One label per group; None where every record of the group has the missing value. A group with missing and
             other values gets the root: a missing value is never hidden under a narrower label.
 
         Notes
@@ -292,7 +383,7 @@ class Hierarchy:
         walk = np.lexsort(node_of_category.T)
         place_of_category = np.empty(len(walk), dtype=np.int64)
         place_of_category[walk] = np.arange(len(walk))
-        first, last = _extremes_of_groups(place_of_category[code_of_record], group_of_record, n_groups)
+        first, last = ends_of_groups(place_of_category[code_of_record], group_of_record, n_groups)
 
         ancestors = np.full(n_groups, self.root, dtype=object)
         unsettled = np.flatnonzero(last >= 0)
@@ -313,6 +404,18 @@ class Hierarchy:
         return known
 
 
+FROM_VALUES: dict[str, Callable[[Iterable[str]], Hierarchy]] = {
+    "prefixes": Hierarchy.of_prefixes,
+    "numbers": Hierarchy.of_numbers,
+    "dates": Hierarchy.of_dates,
+    "icd": Hierarchy.of_icd,
+    "icd10": Hierarchy.of_icd10,
+    "icd9": Hierarchy.of_icd9,
+    "atc": Hierarchy.of_atc,
+}
+"""Hierarchies that are made from the values of a column, by the key of a policy."""
+
+
 @dataclass(frozen=True)
 class Intervals:
     """The rule of a hierarchy of numbers: `n_intervals` of one `width` from `low`, merged `factor` by `factor`."""
@@ -321,9 +424,11 @@ class Intervals:
     width: Fraction
     high: Fraction
     factor: int
+    decimals: bool = False
+    """Whether numbers with decimals lie in them, though they begin and end at whole numbers."""
 
     @classmethod
-    def between(cls, *, low: float, width: float, high: float, factor: int) -> Intervals:
+    def between(cls, *, low: float, width: float, high: float, factor: int, decimals: bool = False) -> Intervals:
         """The rule for ends given as ordinary numbers, taken as the decimals they are written as."""
         if not all(map(math.isfinite, (low, width, high))):
             raise ParameterError("low, width and high must be finite numbers.")
@@ -333,7 +438,7 @@ class Intervals:
             raise ParameterError(f"high must not lie below low, got low {low} and high {high}.")
         if factor < 2:
             raise ParameterError(f"factor must be at least 2, got {factor}: intervals are merged factor by factor.")
-        return cls(_as_written(low), _as_written(width), _as_written(high), factor)
+        return cls(_as_written(low), _as_written(width), _as_written(high), factor, decimals)
 
     @cached_property
     def n_intervals(self) -> int:
@@ -348,6 +453,11 @@ class Intervals:
             levels, left = levels + 1, -(-left // self.factor)
         return levels
 
+    @property
+    def n_whole_numbers(self) -> int:
+        """How many whole numbers lie in all intervals together."""
+        return int(self.n_intervals * self.width)
+
     def share(self, level: int) -> float:
         """Which share of all intervals an interval of a level covers: of whole numbers the others that it has."""
         if level == 0:
@@ -360,8 +470,8 @@ class Intervals:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether intervals begin and end at whole numbers, so that labels can name both ends."""
-        return self.low.denominator == 1 and self.width.denominator == 1
+        """Whether intervals are of whole numbers, so that labels can name both ends."""
+        return not self.decimals and self.low.denominator == 1 and self.width.denominator == 1
 
     def path(self, value: str) -> tuple[str, ...] | None:
         """The value, the intervals it lies in, the root; None for what is no number of the range."""
@@ -396,6 +506,14 @@ class Intervals:
         if upper - lower == 1:
             return str(lower)
         return f"{lower} to {upper - 1}" if self.low < 0 else f"{lower}-{upper - 1}"
+
+
+def _number_in(text: str) -> Fraction | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return _as_written(number) if math.isfinite(number) else None
 
 
 def _as_written(number: float) -> Fraction:
@@ -449,7 +567,7 @@ def _split_lines(text: str, *, delimiter: str | None, source: str) -> Iterator[t
         ) from None
 
 
-def _extremes_of_groups(
+def ends_of_groups(
     place_of_record: IntArray, group_of_record: npt.NDArray[np.integer], n_groups: int
 ) -> tuple[IntArray, IntArray]:
     """The first and last place among the records of each group; a group without records gets -1 as its last."""
@@ -463,7 +581,7 @@ def _extremes_of_groups(
 def _check_paths(paths: Sequence[Sequence[str]], *, lines: Sequence[int], source: str) -> None:
     """Refuse paths that make no tree, naming counts and the first line, never a value."""
     if not paths:
-        raise SchemaError(f"The {source} is empty. It needs a line a value: the value, its parent, ..., the root.")
+        raise SchemaError(f"The {source} is empty. It needs one line per value: the value, its parent, ..., the root.")
     _check_lengths(paths, lines=lines, source=source)
     _check_leaves(paths, lines=lines, source=source)
     _check_parents(paths, lines=lines, source=source)
@@ -482,7 +600,7 @@ def _check_lengths(paths: Sequence[Sequence[str]], *, lines: Sequence[int], sour
     if odd:
         raise SchemaError(
             f"{len(odd):,} of {len(paths):,} lines of the {source} do not have {expected} fields as the first line has "
-            f"(first: line {odd[0]:,}). Every line needs one field a level."
+            f"(first: line {odd[0]:,}). Every line needs one field per level."
         )
     if expected < 1:
         raise SchemaError(f"The lines of the {source} have no fields. Each needs a value, its parent, ..., the root.")

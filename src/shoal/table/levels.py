@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.kernels import counting
 from shoal.table.columns import CategoryColumn, Codes, NumberColumn
-from shoal.table.hierarchy import Hierarchy
-from shoal.table.texts import texts_of_floats, texts_of_units
+from shoal.table.hierarchy import Hierarchy, ends_of_groups
+from shoal.table.table import Table
+from shoal.table.units import texts_of_floats, texts_of_units
 
 PARTS_OF_NUMBERS = (64, 16, 4)
 """Numbers without a hierarchy are seen in so many parts of equal width, from level to level."""
@@ -41,14 +43,28 @@ class Levels:
         """How many levels there are, the values and everything included."""
         return self.node.shape[1]
 
+    @property
+    def walk(self) -> NDArray[np.int64]:
+        """The values in the order of a walk through the tree."""
+        return np.lexsort(self.node.T)
+
+    def nodes_of_persons(self, table: Table, level: int) -> NDArray[np.int64]:
+        """The node of each person at a level; of those whose records have several, one of their own behind all."""
+        node_of_record = self.node[:, level][self.code_of_record]
+        if table.n_persons == table.n_records and table.schema.person is None:
+            return node_of_record.astype(np.int64)
+        node = counting.code_of_person(node_of_record, table.person_of_record, table.n_persons)
+        return np.where(node < 0, self._n_nodes(level) + np.arange(table.n_persons), node)
+
+    def _n_nodes(self, level: int) -> int:
+        return int(self.node[:, level].max()) + 1
+
     def share_of_groups(self, group_of_record: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:
         """The share of the lowest node above all records of each group."""
-        walk = np.lexsort(self.node.T)
+        walk = self.walk
         place = np.empty(self.n_values, np.int64)
         place[walk] = np.arange(self.n_values)
-        first, last = np.full(n_groups, self.n_values), np.full(n_groups, -1)
-        np.minimum.at(first, group_of_record, place[self.code_of_record])
-        np.maximum.at(last, group_of_record, place[self.code_of_record])
+        first, last = ends_of_groups(place[self.code_of_record], group_of_record, n_groups)
         share = np.ones(n_groups)
         for level in reversed(range(self.n_levels)):  # of values in the order of a walk, the ends say it all
             agree = self.node[walk[first], level] == self.node[walk[last], level]
@@ -56,9 +72,39 @@ class Levels:
         return share
 
 
-def has_hierarchy(column: NumberColumn | CategoryColumn) -> bool:
-    """Whether the schema gives the column a hierarchy."""
-    return column.source is not None and column.source.hierarchy is not None
+@dataclass(frozen=True)
+class ListedLevels(Levels):
+    """Levels of a column of which the different values of each person are listed, one person behind the other.
+
+    `code_of_record` has the lists.
+    """
+
+    start: NDArray[np.int64]
+    """Where the values of each person start; one entry more."""
+    value: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """Of numbers: the different values, as shares of the extent."""
+
+    def nodes_of_persons(self, table: Table, level: int) -> NDArray[np.int64]:
+        """The node of each person at a level; of those who have several, one of their own behind all."""
+        node = self.node[:, level][self.code_of_record].astype(np.int64)
+        if len(node) == table.n_persons:
+            return node
+        low, high = (end.reduceat(node, self.start[:-1]) for end in (np.minimum, np.maximum))
+        return np.where(low == high, low, self._n_nodes(level) + np.arange(table.n_persons))
+
+
+def listed_levels(column: CategoryColumn, table: Table) -> ListedLevels:
+    """The levels of categories, from the values that each person has."""
+    levels = levels_of(column)
+    start, value, _ = table.values_of_persons(column)
+    return ListedLevels(value.astype(np.int32), levels.node, levels.share, start)
+
+
+def levels_of_numbers(number_of_person: NDArray[np.float64]) -> ListedLevels:
+    """The levels of numbers of which each person has one, as a share of the extent; below 0 it is missing."""
+    distinct, code = np.unique(number_of_person, return_inverse=True)
+    node, share = _parts_of_extent(distinct, distinct < 0)
+    return ListedLevels(code.astype(np.int32), node, share, np.arange(len(code) + 1), distinct)
 
 
 def levels_of(column: NumberColumn | CategoryColumn) -> Levels:
@@ -97,13 +143,20 @@ def _of_number(column: NumberColumn) -> Levels:
     units = column.units_with_missing()
     low, high = column.extent
     distinct, codes = np.unique(units, return_inverse=True)
-    is_missing = distinct < low
+    node, share = _parts_of_extent((distinct - low) / (float(high) - low + 1), distinct < low)
+    return Levels(codes.astype(np.int32), node, share)
+
+
+def _parts_of_extent(
+    distinct: NDArray[np.float64], is_missing: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The nodes of different numbers, given as shares of the extent, and what these cover."""
     node = np.zeros((len(distinct), 2 + len(PARTS_OF_NUMBERS)), np.int32)
     share = np.zeros(node.shape)
     node[:, 0] = np.arange(len(distinct))
     for level, parts in enumerate(PARTS_OF_NUMBERS, start=1):
-        part = np.minimum(np.floor((distinct - low) / (float(high) - low + 1) * parts), parts - 1)
+        part = np.minimum(np.floor(distinct * parts), parts - 1)
         node[:, level] = np.where(is_missing, parts, part)
         share[:, level] = np.where(is_missing, 0.0, 1.0 / parts)
     share[:, -1] = 1.0
-    return Levels(codes.astype(np.int32), node, share)
+    return node, share

@@ -13,8 +13,8 @@ COUNT, PERSONS, RECORDS = "count", "persons", "records"
 third where it does not link."""
 
 
-def what_is_counted(*, one_record_a_person: bool, shows_identities: bool) -> tuple[str, ...]:
+def what_is_counted(*, one_record_per_person: bool, shows_identities: bool) -> tuple[str, ...]:
     """The columns of sensitive tables that count; beside exact quasi-identifiers numbers of records would link."""
-    if one_record_a_person:
+    if one_record_per_person:
         return (COUNT,)
     return (PERSONS,) if shows_identities else (PERSONS, RECORDS)

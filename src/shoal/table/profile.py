@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shoal.errors import InputError
+from shoal.errors import InputError, SchemaError, did_you_mean
+from shoal.short import Short, ShownInShort
+
+if TYPE_CHECKING:
+    from shoal.table.hierarchy_levels import Level
 
 FEWEST_FOR_ID = 10
+NAME_WORDS = frozenset({"name", "fullname", "ssn"})
+OWN_NUMBERS = ("national number", "insurance number")
+SURENESS = ("sure", "likely", "unsure")
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,14 @@ class ColumnProfile:
     missing: int
     role: str
     reason: str
+    sure: str = "unsure"
+    """"sure", "likely" or "unsure": what a steward should look at first is unsure."""
+    topic: str = ""
+    """What it seems to hold: "birth", "postcode", "diagnosis", ... ; empty where nothing tells it."""
+    hierarchy: str | None = None
+    """The hierarchy that fits it, by the key of a policy: "dates", "numbers", "prefixes", "icd10", "icd9", "atc"."""
+    levels: tuple[Level, ...] = ()
+    """For each level of that hierarchy how many persons are alone in a node of it; the values themselves first."""
 
     @property
     def kind_in_schema(self) -> str:
@@ -34,8 +48,8 @@ class ColumnProfile:
         return "nominal" if self.kind == "mixed" else self.kind
 
 
-@dataclass(frozen=True)
-class Profile:
+@dataclass(frozen=True, repr=False)
+class Profile(ShownInShort):
     """The columns of a table with suggested roles, and limits that the whole table can meet."""
 
     records: int
@@ -48,39 +62,49 @@ class Profile:
 
     None without sensitive values. Groups can meet it that are not the whole table.
     """
+    missing_tells_nothing: tuple[str, ...] = ()
+    """The sensitive columns of which a missing value was said to tell nothing; it is never suggested."""
 
     def names(self, role: str) -> tuple[str, ...]:
         """The columns that a role is suggested for."""
         return tuple(column.name for column in self.columns if column.role == role)
 
     @property
+    def by_doubt(self) -> tuple[ColumnProfile, ...]:
+        """The columns, those first whose role is least sure."""
+        return tuple(sorted(self.columns, key=lambda column: -SURENESS.index(column.sure)))
+
+    @property
     def person(self) -> str | None:
         """The column that probably names the person."""
         return next(iter(self.names("person")), None)
 
+    def short(self) -> Short:
+        """A line for each column, the least sure first: what it holds, and the role that is suggested."""
+        rows = [(c.name, c.kind, f"{c.distinct:,}", f"{c.missing:,}", c.role, c.sure, c.reason) for c in self.by_doubt]
+        headings = ("column", "kind", "values", "missing", "suggested role", "how sure", "because")
+        title = f"Profile: {self.records:,} records of {self.persons:,} persons"
+        return Short(title=title, headings=headings, rows=rows)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, without any value of the table."""
-        columns = [
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "distinct": column.distinct,
-                "missing": column.missing,
-                "role": column.role,
-                "reason": column.reason,
-            }
-            for column in self.columns
-        ]
+        columns = [asdict(column) for column in self.columns]
         return {"records": self.records, "persons": self.persons, "columns": columns}
 
 
-def profile(frame: pl.DataFrame) -> Profile:
+def profile(frame: pl.DataFrame, *, missing_tells_nothing: Sequence[str] = ()) -> Profile:
     """Look at a table: kinds, distinct and missing values, and a role for each column with the reason.
+
+    Parameters
+    ----------
+    missing_tells_nothing
+        Sensitive columns of which a missing value tells nothing: the limit on values is reckoned without it.
 
     Notes
     -----
-    Roles are guessed from names and counts: they are a start for a steward, who knows the data. Every column gets a
-    role, and there is always a quasi-identifier, so that the roles make a schema.
+    Roles are guessed from names, in eight languages, and from what values look like (`shoal.table.roles`): they are a
+    start for a steward, who knows the data. Every column gets a role, and there is always a quasi-identifier, so that
+    the roles make a schema.
     """
     if not frame.width or not len(frame):
         raise InputError("The table has no records.")
@@ -90,13 +114,21 @@ def profile(frame: pl.DataFrame) -> Profile:
     columns = _with_a_quasi_identifier(columns)
     person = next((column.name for column in columns if column.role == "person"), None)
     persons = frame[person] if person is not None else pl.Series(range(len(frame)))
+    columns = [_with_hierarchy(column, frame[column.name], persons) for column in columns]
     sensitive = [column.name for column in columns if column.role == "sensitive"]
+    for name in missing_tells_nothing:
+        if name not in sensitive:
+            raise SchemaError(
+                f"A missing '{name}' is said to tell nothing, but '{name}' does not look like a sensitive column. "
+                f"Those that do: {', '.join(sensitive) or 'none'}.{did_you_mean(name, sensitive)}"
+            )
     return Profile(
         records=len(frame),
         persons=persons.n_unique(),
         columns=tuple(columns),
         record_risk=_largest_share_of_records(persons),
-        h_affiliation=_largest_share_of_persons(frame, persons, sensitive),
+        h_affiliation=_largest_share_of_persons(frame, persons, sensitive, missing_tells_nothing),
+        missing_tells_nothing=tuple(missing_tells_nothing),
     )
 
 
@@ -104,105 +136,35 @@ def profile(frame: pl.DataFrame) -> Profile:
 
 
 def _look_at(values: pl.Series) -> ColumnProfile:
-    distinct = values.drop_nulls().n_unique()
-    bare = ColumnProfile(values.name, _kind(values), distinct, values.null_count(), "", "")
-    role, reason = _role_by_name(bare, len(values))
-    return replace(bare, role=role, reason=reason)
+    from shoal.table.contents import contents_of
+    from shoal.table.roles import suggest
+
+    contents = contents_of(values)
+    found = suggest(values.name, contents, len(values))
+    return ColumnProfile(
+        values.name,
+        contents.kind,
+        contents.distinct,
+        contents.missing,
+        found.role,
+        found.reason,
+        found.sure,
+        found.topic,
+    )
 
 
-def _kind(values: pl.Series) -> str:
-    if values.dtype.is_numeric():
-        return "number"
-    if values.dtype.is_temporal():
-        return "date"
-    if values.dtype != pl.String:
-        return "nominal"
-    present = values.drop_nulls()
-    if not len(present):
-        return "nominal"
-    n_numbers = len(present) - present.cast(pl.Float64, strict=False).null_count()
-    if n_numbers:
-        return "number" if n_numbers == len(present) else "mixed"
-    return "date" if not present.str.to_date("%Y-%m-%d", strict=False).null_count() else "nominal"
+def _with_hierarchy(column: ColumnProfile, values: pl.Series, persons: pl.Series) -> ColumnProfile:
+    """A column with the hierarchy that fits it, and how many persons each level of it leaves alone."""
+    from shoal.table.contents import contents_of
+    from shoal.table.hierarchy_levels import alone_by_level, hierarchy_for
 
-
-# Roles by name
-
-PERSON_WORDS = frozenset({
-    "patient", "person", "subject", "member", "client", "customer", "user", "beneficiary", "participant",
-    "individual", "respondent", "employee", "student", "pupil", "resident", "citizen", "mrn", "pid", "dupersid",
-    "personid", "patientid", "subjectid", "userid", "memberid", "customerid",
-})  # fmt: skip
-ID_WORDS = frozenset({
-    "id", "ident", "identifier", "key", "no", "nr", "number", "num", "code", "index",
-})  # fmt: skip
-RECORD_WORDS = frozenset({
-    "record", "row", "visit", "admission", "encounter", "case", "event", "transaction", "order", "claim", "stay",
-    "episode", "entry", "sample", "hadm", "line",
-})  # fmt: skip
-DIRECT_WORDS = frozenset({
-    "name", "surname", "firstname", "lastname", "forename", "fullname", "phone", "telephone", "mobile", "fax",
-    "email", "mail", "address", "street", "ssn", "passport", "licence", "license", "iban", "account", "url", "ip",
-    "username", "physician", "doctor", "gp", "nurse", "provider", "insurer", "policyno",
-})  # fmt: skip
-QUASI_WORDS = frozenset({
-    "age", "sex", "gender", "zip", "zipcode", "zcta", "postcode", "postal", "plz", "region", "county", "state",
-    "city", "town", "district", "country", "nationality", "birth", "born", "dob", "birthday", "birthdate", "yob",
-    "race", "ethnicity", "ethnic", "marital", "married", "education", "schooling", "degree", "occupation", "job",
-    "profession", "workclass", "religion", "language", "household", "children", "height", "weight",
-})  # fmt: skip
-SENSITIVE_WORDS = frozenset({
-    "disease", "diagnosis", "diagnoses", "dx", "icd", "icd9", "icd10", "condition", "illness", "disorder",
-    "treatment", "procedure", "drug", "medication", "medicine", "prescription", "therapy", "symptom", "allergy",
-    "salary", "income", "wage", "pay", "earnings", "debt", "balance", "credit", "verdict", "offence", "crime",
-    "party", "vote", "rating", "result", "test", "lab", "hiv", "outcome",
-})  # fmt: skip
-TIME_WORDS = frozenset({
-    "date", "time", "timestamp", "datetime", "day", "month", "year", "when", "admitted", "discharged", "visited",
-})  # fmt: skip
-
-NAME_WORDS = frozenset({"name", "fullname", "ssn"})
-
-_RULES: list[tuple[frozenset[str], str, str]] = [
-    (QUASI_WORDS, "quasi", "by its name others may know it of a person"),
-    (SENSITIVE_WORDS, "sensitive", "by its name nobody should learn it of a person"),
-    (DIRECT_WORDS, "dropped", "by its name a direct identifier"),
-]
-
-
-def words_of(name: str) -> list[str]:
-    """The words of a column name in lower case: `zip_code` and `zipCode` are zip, code."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    words = [word for word in re.split(r"[^A-Za-z0-9]+", apart.lower()) if word]
-    return [*words, "".join(words)] if len(words) > 1 else words
-
-
-def _role_by_name(column: ColumnProfile, n_records: int) -> tuple[str, str]:
-    words = words_of(column.name)
-    if any(word in PERSON_WORDS for word in words) and not any(word in RECORD_WORDS for word in words):
-        return "person?", "by its name it tells persons apart"
-    is_time = column.kind == "date" or _has(words, TIME_WORDS)
-    if (
-        not is_time
-        and any(word in RECORD_WORDS for word in words)
-        and (column.distinct == n_records or _has(words, ID_WORDS))
-    ):
-        return "dropped", "by its name a number of the record"
-    for known, role, reason in _RULES:
-        if _has(words, known):
-            return role, reason
-    if is_time:
-        return "time?", "it holds times"
-    if _has(words, ID_WORDS):
-        repeats = column.distinct + column.missing < n_records
-        return ("person?", "by its name a number, and it repeats") if repeats else (
-            "dropped", "by its name a number, and every record has another one"
-        )  # fmt: skip
-    return "unknown", "nothing tells its role: dropped until you decide"
-
-
-def _has(words: Sequence[str], known: Collection[str]) -> bool:
-    return any(word in known for word in words)
+    if column.role not in ("quasi", "sensitive"):
+        return column
+    found = hierarchy_for(values, contents_of(values), column.topic)
+    if found is None:
+        return column
+    choice, hierarchy = found
+    return replace(column, hierarchy=choice, levels=alone_by_level(values, persons, hierarchy))
 
 
 # Roles that depend on each other
@@ -213,25 +175,34 @@ def _with_person(columns: list[ColumnProfile], n_records: int) -> list[ColumnPro
     whole = [column for column in columns if not column.missing]
     named = [column for column in whole if column.role == "person?"]
     repeated = [column for column in whole if 1 < column.distinct < n_records]
-    by_name = [column for column in repeated if column.role == "dropped" and _has(words_of(column.name), NAME_WORDS)]
+    by_name = [column for column in repeated if column.role == "dropped" and _names_one_person(column)]
     like_ids = [
         column
         for column in repeated
         if column.role == "unknown" and column.kind in ("nominal", "mixed") and column.distinct >= FEWEST_FOR_ID
         and column.distinct * 20 >= n_records
     ]  # fmt: skip
-    best = next(iter([*sorted(named, key=lambda column: column.distinct == n_records), *by_name, *like_ids]), None)
-    reason = None
+    named.sort(key=lambda column: (column.distinct == n_records, SURENESS.index(column.sure)))
+    best = next(iter([*named, *by_name, *like_ids]), None)
+    changed: dict[str, Any] = {"role": "person"}
     if best is not None and best.role != "person?":
         reason = f"it has {best.distinct:,} values in {n_records:,} records, as a column of persons would"
+        changed |= {"reason": reason, "sure": "unsure" if best.role == "unknown" else "likely"}
     return [
-        replace(column, role="person", reason=reason or column.reason)
+        replace(column, **changed)
         if column is best
         else replace(column, role="dropped", reason="another column names the person")
         if column.role == "person?"
         else column
         for column in columns
     ]
+
+
+def _names_one_person(column: ColumnProfile) -> bool:
+    """Whether a direct identifier is one that hardly two persons share: a full name, a number of their own."""
+    from shoal.table.column_names import words_of
+
+    return column.topic in OWN_NUMBERS or not NAME_WORDS.isdisjoint(words_of(column.name))
 
 
 def _with_one_time(columns: list[ColumnProfile]) -> list[ColumnProfile]:
@@ -255,7 +226,8 @@ def _with_a_quasi_identifier(columns: list[ColumnProfile]) -> list[ColumnProfile
         for is_taken in (unknown, lambda c: c.role == "dropped", lambda c: c.role == "sensitive", lambda c: True):
             if any(map(is_taken, columns)):
                 columns = [
-                    replace(column, role="quasi", reason=reason) if is_taken(column) else column for column in columns
+                    replace(column, role="quasi", reason=reason, sure="unsure") if is_taken(column) else column
+                    for column in columns
                 ]
                 break
     return [replace(column, role="dropped") if column.role == "unknown" else column for column in columns]
@@ -270,19 +242,23 @@ def _largest_share_of_records(persons: pl.Series) -> Fraction:
     return max(Fraction(1, 5), _rounded_up(Fraction(heaviest, len(persons))))
 
 
-def _largest_share_of_persons(frame: pl.DataFrame, persons: pl.Series, sensitive: Sequence[str]) -> Fraction | None:
+def _largest_share_of_persons(
+    frame: pl.DataFrame, persons: pl.Series, sensitive: Sequence[str], silent: Sequence[str]
+) -> Fraction | None:
     """A share that groups can meet: that of the commonest value of any sensitive attribute, and a quarter of the rest.
 
     At the share of the whole table itself hardly anything but the whole table would do.
     """
     if not sensitive:
         return None
-    n_persons = persons.n_unique()
-    commonest = 0
+    share = Fraction(0)
     for name in sensitive:
         pairs = pl.DataFrame({"person": persons, "value": frame[name]}).unique()
-        commonest = max(commonest, int(pairs["value"].value_counts()["count"].max()))  # type: ignore[arg-type]
-    share = Fraction(commonest, n_persons)
+        if name in silent:
+            pairs = pairs.drop_nulls("value")
+        if len(pairs):
+            commonest = int(pairs["value"].value_counts()["count"].max())  # type: ignore[arg-type]
+            share = max(share, Fraction(commonest, pairs["person"].n_unique()))
     return max(Fraction(1, 2), _rounded_up(share + (1 - share) / 4))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from decimal import Decimal
+from fractions import Fraction
+from typing import ClassVar, Protocol, TypeVar
 
 from shoal.errors import SchemaError, did_you_mean
 from shoal.table.hierarchy import Hierarchy
@@ -16,6 +18,44 @@ TIME_CHOICES = ("sequence", "shift")
 TIME_OF_DAY_CHOICES = ("cut", "keep")
 SHARED_DATE_CHOICES = ("tell", "hide", "refuse")
 PERSON_ID_CHOICES = ("pseudonyms", "none")
+AUTO = "auto"
+CALENDAR = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+"""To what the ends of ranges of dates are rounded, in months."""
+
+Each = TypeVar("Each", covariant=True)
+
+
+class Several(Protocol[Each]):
+    """A list or tuple, and not a text, of which types say that it is a sequence of texts too."""
+
+    def __contains__(self, value: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[Each]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int, /) -> Each: ...
+
+
+def refuse_wrong_step(name: str, kind: str, step: object) -> None:
+    """Refuse what is no step of a column's kind."""
+    if step is None or step == AUTO:
+        return
+    is_number = isinstance(step, int | float | Decimal | Fraction) and not isinstance(step, bool) and step > 0
+    if kind in ("nominal", "ordered"):
+        raise SchemaError(f"'{name}' is {kind}: only ends of ranges of numbers and dates are rounded.")
+    if isinstance(step, str) and step not in CALENDAR:
+        raise SchemaError(
+            f"'{name}' is rounded to a number, to 'auto', or if it is a date to one of: {', '.join(CALENDAR)}."
+        )
+    if not isinstance(step, str) and not is_number:
+        raise SchemaError(f"'{name}' is rounded to a number above 0, such as 5, or to 'auto'.")
+    if (kind == "date" and is_number) or (kind == "number" and isinstance(step, str)):
+        raise SchemaError(
+            f"'{name}' is a date: round it to one of: {', '.join(CALENDAR)}."
+            if kind == "date"
+            else f"'{name}' is a number: round it to a number, such as 5."
+        )
 
 
 @dataclass(frozen=True)
@@ -24,6 +64,9 @@ class Quasi:
 
     name: str
     hierarchy: Hierarchy | None = None
+    round: float | str | None = field(default=None, kw_only=True, repr=False)
+    """To what the ends of ranges are rounded outwards: numbers to a step, dates to "month", "quarter", "year" or
+    "decade"; "auto" takes the coarsest that loses less than 1 % more. None leaves them as they are."""
     kind: ClassVar[str] = "auto"
 
     def __post_init__(self) -> None:
@@ -32,8 +75,9 @@ class Quasi:
         if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
             raise SchemaError(
                 f"The hierarchy of '{self.name}' must be a Hierarchy, not {type(hierarchy).__name__}. Make one with "
-                "Hierarchy.read_arx_csv, .of_intervals, .of_prefixes, .of_icd or .from_rows."
+                "Hierarchy.read_arx_csv, .of_intervals, .of_dates, .of_prefixes, .of_icd10 or .from_rows."
             )
+        refuse_wrong_step(self.name, self.kind, self.round)
 
 
 @dataclass(frozen=True)
@@ -116,7 +160,7 @@ class Schema:
     time
         A column for following a person over time; published as `time_as` says, never as it is.
     time_as
-        "sequence": the person's own first, second, ... time; "shift": dates moved by a random number of days a person.
+        "sequence": the person's own first, second, ... time; "shift": dates moved by a number of days drawn per person.
     time_of_day
         Of times that are shifted: "cut" publishes days, "keep" the time of day too, which is not shifted.
     shared_dates
@@ -132,11 +176,17 @@ class Schema:
     missing
         What a missing quasi-identifier is: "value" (a value of its own), "refuse" (an error), or "drop" (the record is
         left out and counted).
+    missing_tells_nothing
+        Sensitive attributes of which a missing value tells nothing: models, guesses and risks leave out records that
+        miss it. Of all others a missing value is a value to protect, as that somebody has no diagnosis may be.
     spelling
         Of the person column and of sensitive ones, by name: what does not tell two texts apart. "exact": nothing.
         "plain", as persons are told apart by default: Unicode forms, invisible characters, white space, and the
         decimals of a whole number. "folded", as sensitive values are counted by default: case and the way a number is
         written as well. Values are published as they are.
+    confirmed
+        Published columns that hold direct identifiers, and that leave nevertheless. One that is not
+        confirmed is refused.
 
     Examples
     --------
@@ -144,28 +194,30 @@ class Schema:
     ('age', 'gender')
     """
 
-    quasi: Sequence[str | Quasi]
+    quasi: Several[str | Quasi]
     person: str | None = None
-    sensitive: Sequence[str] = ()
-    kept: Sequence[str] = ()
-    dropped: Sequence[str] = ()
+    sensitive: Several[str] = ()
+    kept: Several[str] = ()
+    dropped: Several[str] = ()
     time: str | None = None
     time_as: str = "sequence"
     time_of_day: str = "cut"
     shared_dates: str = "tell"
     zone: str | None = None
     missing: str = "value"
+    missing_tells_nothing: Several[str] = ()
     person_ids: str = "pseudonyms"
     spelling: Mapping[str, str] = field(default_factory=dict, hash=False)
+    confirmed: Several[str] = ()
 
     def __post_init__(self) -> None:
-        for role in ("quasi", "sensitive", "kept", "dropped"):
+        for role in ("quasi", "sensitive", "kept", "dropped", "confirmed", "missing_tells_nothing"):
             named_columns = getattr(self, role)
             if isinstance(named_columns, str | Quasi) or not isinstance(named_columns, Iterable):
                 raise SchemaError(f"'{role}' must be a list of columns, not one {type(named_columns).__name__}.")
         named = tuple(column if isinstance(column, Quasi) else quasi_as_written(str(column)) for column in self.quasi)
         object.__setattr__(self, "quasi", named)
-        for role in ("sensitive", "kept", "dropped"):
+        for role in ("sensitive", "kept", "dropped", "confirmed", "missing_tells_nothing"):
             object.__setattr__(self, role, tuple(_name_in(role, column) for column in getattr(self, role)))
         for role in ("person", "time"):
             if getattr(self, role) is not None:
@@ -233,29 +285,36 @@ class Schema:
             else f"The schema names '{name}' as {role}, but the table has no such column.{did_you_mean(name, columns)}"
             for name, role in absent
         ]
-        problems += self.misspelled()
+        problems += self.misnamed()
         named = {name for name, _ in self.roles()}
         meant = {name.rpartition(":")[0] for name, role in absent if role == "quasi"}
         without = [name for name in columns if name not in named | meant]
         if without:
             problems.append(
                 f"{len(without)} of {len(columns)} columns have no role: {', '.join(without)}. "
-                "Give each a role: person, quasi, sensitive, time, kept or dropped (on the command line --keep and "
-                "--drop)."
+                "Give each a role: person=, quasi=, sensitive=, time=, kept= or dropped=."
             )
         if problems:
             if absent:
                 problems.append(f"The table's columns are: {', '.join(columns)}.")
             raise SchemaError("\n".join(problems))
 
-    def misspelled(self) -> list[str]:
-        """What is wrong with the columns whose spelling is named: it is of persons and of sensitive values only."""
+    def misnamed(self) -> list[str]:
+        """What is wrong with columns of which something is said that is not of their role.
+
+        Spelling is of persons and of sensitive values, and so is what a missing value tells of the latter.
+        """
         counted = self.spellings
         return [
             f"The spelling of '{name}' is named, but '{name}' is neither the person column nor sensitive."
             f"{did_you_mean(name, counted)}"
             for name in self.spelling
             if name not in counted
+        ] + [
+            f"A missing '{name}' is said to tell nothing, but '{name}' is not sensitive."
+            f"{did_you_mean(name, self.sensitive)}"
+            for name in self.missing_tells_nothing
+            if name not in self.sensitive
         ]
 
     def _refuse_spelling(self) -> None:
@@ -274,10 +333,10 @@ class Schema:
         if self.links_records:
             return
         if self.person is None:
-            raise SchemaError("person_ids = 'none' leaves the person column out of the release, but none is named.")
+            raise SchemaError("person_ids='none' leaves the person column out of the release, but none is named.")
         if self.time is not None:
             raise SchemaError(
-                f"With person_ids = 'none' nobody is followed over time: name '{self.time}' as dropped, or publish "
+                f"With person_ids='none' nobody is followed over time: name '{self.time}' as dropped, or publish "
                 "pseudonyms."
             )
 

@@ -14,28 +14,29 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, SchemaError
 from shoal.models.background import Background, background_of
 from shoal.models.related import Related
-from shoal.table.adversary import Adversary, Rules, types_by_rules
+from shoal.table.adversary import Adversary, KnownRules, types_by_rules
 from shoal.table.columns import (
     CategoryColumn,
     Codes,
+    Laid,
     LineOf,
     NumberColumn,
     Persons,
+    first_that,
     quasi_column,
     sensitive_columns,
 )
 from shoal.table.frames import to_polars
-from shoal.table.scale import Scale
 from shoal.table.schema import Schema
-from shoal.table.shared_dates import SharedDates
-from shoal.table.times import n_beyond_calendar, refuse_beyond_calendar
+from shoal.table.times import SharedDates, n_beyond_calendar, refuse_beyond_calendar
+from shoal.table.units import Scale
 
 QuasiColumn = NumberColumn | CategoryColumn
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as the stages need it: one code a person, quasi-identifiers as arrays, sensitive attributes as codes."""
+    """A table as the stages need it: persons as codes, quasi-identifiers as arrays, sensitive attributes as codes."""
 
     schema: Schema
     frame: pl.DataFrame
@@ -48,6 +49,8 @@ class Table:
     """What was left out or looked odd when the table was made, in plain sentences with counts."""
     suppressed_persons: int = 0
     """How many persons were left out so that the others can be protected."""
+    left_out: int = 0
+    """How many records were left out so that the others can be protected."""
     adversary: Adversary | None = None
     """What somebody is taken to know of these persons, where a model reckons with it."""
     is_of_several: bool = False
@@ -91,7 +94,7 @@ class Table:
         return len(self.person_of_record)
 
     @property
-    def one_record_a_person(self) -> bool:
+    def one_record_per_person(self) -> bool:
         """Whether nobody has several records, here and in the table that this may be a part of."""
         return self.n_records == self.n_persons and not self.is_of_several
 
@@ -147,14 +150,29 @@ class Table:
         """For each person the sum of units above the lowest, of steps on the grid, and of squared steps if asked."""
         from shoal.kernels import points
 
+        if column.laid is not None:
+            return self.sums_of_laid(column, column.laid, grid)
         scale = self.scale_of(column)
-        units, steps = scale.units_of(column), scale.steps_a_unit(grid)
-        if self.schema.person is None and not grid:  # one record a person: nothing to add up
+        units, steps = scale.units_of(column), scale.steps_per_unit(grid)
+        if self.schema.person is None and not grid:  # one record per person: nothing to add up
             return units - scale.lowest, np.zeros(0, np.int64), np.zeros(0)
         sums, mass = points.sums_of_persons(units, self.person_of_record, self.n_persons, scale.lowest, steps)
         squares = np.zeros(0)
         if with_squares:
             squares = points.squares_of_persons(units, self.person_of_record, self.n_persons, scale.lowest, steps)
+        return sums, mass, squares
+
+    def sums_of_laid(
+        self, column: NumberColumn, laid: Laid, grid: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The same of a column with a hierarchy that is laid on a line, from the values of each person."""
+        start, value, records = self.values_of_persons(laid.column)
+        place = laid.place[value]
+        steps = np.rint(place * self.scale_of(column).steps_per_unit(grid))
+        by_value = (records * place, (records * steps).astype(np.int64), records * steps * steps)
+        if len(value) == self.n_persons:
+            return by_value
+        sums, mass, squares = (np.add.reduceat(each, start[:-1]) for each in by_value)
         return sums, mass, squares
 
     def scale_of(self, column: NumberColumn) -> Scale:
@@ -170,13 +188,13 @@ class Table:
         notes = (*self.notes, note) if note else self.notes
         smaller = replace(
             smaller, kind_of_frame=self.kind_of_frame, notes=notes, suppressed_persons=self.suppressed_persons,
-            views=self.views,
+            left_out=self.left_out + int((~keep).sum()), views=self.views,
         )  # fmt: skip
         known = self.adversary
-        return smaller if known is None else smaller.facing(known.rules, is_linked=known.is_linked)
+        return smaller if known is None else smaller.against(known.rules, is_linked=known.is_linked)
 
-    def facing(self, rules: Rules, *, is_linked: bool) -> Table:
-        """The table, facing an adversary who knows rules about its persons.
+    def against(self, rules: KnownRules, *, is_linked: bool) -> Table:
+        """The table against an adversary who knows rules about its persons.
 
         Parameters
         ----------
@@ -240,12 +258,10 @@ def refuse_missing_persons(records: pl.DataFrame, schema: Schema, line_of: LineO
     if persons.dtype.is_float():
         missing |= persons.is_nan().fill_null(False)
     if missing.any():
-        record = missing.arg_max()
-        line = line_of(record) if record is not None else None
-        where = f", the first in line {line:,}" if line is not None else f", the first in record {(record or 0) + 1:,}"
         raise SchemaError(
             f"The person column '{schema.person}' is missing in {int(missing.sum()):,} of {len(records):,} "
-            f"records{where}. Without it their risk cannot be counted: fill it in, or leave those records out."
+            f"records, {first_that(missing, line_of)}. Without it their risk cannot be counted: fill it in, or leave "
+            "those records out."
         )
 
 

@@ -29,7 +29,7 @@ SEED = 7
 
 
 class Silent:
-    """Somebody who is told how far work is, and does not listen."""
+    """Takes reports of how far work is, and shows them nowhere."""
 
     def __call__(self, stage: str, done: float) -> None:
         """How much of a stage is done."""

@@ -31,19 +31,19 @@ from shoal.table.schema import Schema
 MOST_SHOWN = 20
 """Records of a preview, at the most."""
 MOST_COLUMNS_TOGETHER = 3
-"""How many columns the combinations have at the most that are tried one by one."""
+"""Combinations of at most so many columns are tried one by one."""
 MOST_COMBINATIONS = 300
 """How many combinations are tried at the most; with many columns only the shorter ones are."""
 SAFE_LOOKING = 5
 """Groups of at least so many records pass for safe where records are counted."""
 RECORDS_UP_TO = (1, 2, 3, 5, 10, 20, 50, 100)
-"""The upper ends of the classes of records a person; more is the last class."""
+"""The upper ends of the classes of records per person; more is the last class."""
 
 Told = Callable[[float], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordsAPerson:
+class RecordsPerPerson:
     """How many records persons have.
 
     Attributes
@@ -95,12 +95,12 @@ class RowCounting:
 
 @dataclass(frozen=True, kw_only=True)
 class Homogeneous:
-    """Groups of which everybody has one value of a sensitive attribute in common: who is in one is found out.
+    """Groups of which everybody has one value of a sensitive attribute in common: whoever is in one is found out.
 
     Attributes
     ----------
     groups, persons
-        Groups of at least two persons, and the persons in them. Who stands in several of them counts once.
+        Groups of at least two persons, and the persons in them. Whoever stands in several of them counts once.
     all_groups, all_persons
         The same with groups of one person, whose values are always known.
     """
@@ -126,7 +126,7 @@ class RiskNow:
 
     risk: Risk
     spread: RiskSpread
-    records_a_person: RecordsAPerson
+    records_per_person: RecordsPerPerson
     row_counting: RowCounting
     homogeneous: tuple[Homogeneous, ...]
     combinations: tuple[Combination, ...]
@@ -165,7 +165,7 @@ def risk_now(frame: pl.DataFrame, schema: Schema, *, told: Told = lambda done: N
     return RiskNow(
         risk=risk,
         spread=spread,
-        records_a_person=records_a_person(seen),
+        records_per_person=records_per_person(seen),
         row_counting=row_counting(seen, counts, risk, spread),
         homogeneous=homogeneous(seen, counts),
         combinations=_worst(sets, alone, n_all=len(schema.quasi_names)),
@@ -174,12 +174,12 @@ def risk_now(frame: pl.DataFrame, schema: Schema, *, told: Told = lambda done: N
     )
 
 
-def records_a_person(seen: Observation) -> RecordsAPerson:
+def records_per_person(seen: Observation) -> RecordsPerPerson:
     """How many records the persons that are seen have."""
     records = np.bincount(seen.person_of_record, minlength=seen.n_persons)
     counted = np.bincount(np.searchsorted(RECORDS_UP_TO, records), minlength=len(RECORDS_UP_TO) + 1)
     last = int(np.flatnonzero(counted)[-1])
-    return RecordsAPerson(
+    return RecordsPerPerson(
         labels=tuple(_labels_of(RECORDS_UP_TO)[: last + 1]),
         persons=tuple(int(n) for n in counted[: last + 1]),
         mean=float(records.mean()),
@@ -217,7 +217,7 @@ def homogeneous(seen: Observation, counts: GroupCounts) -> tuple[Homogeneous, ..
     """For each sensitive attribute the groups in which everybody has one value in common."""
     found = []
     for name, values in counts.values.items():
-        shared = values.most_persons == counts.persons
+        shared = (values.most_persons == values.persons_of(counts)) & (values.most_persons > 0)
         several = shared & (counts.persons > 1)
         found.append(
             Homogeneous(
@@ -293,7 +293,7 @@ def _left_out(names: Sequence[str], alone: Mapping[tuple[str, ...], int]) -> tup
 
 
 def classes_of_risk() -> list[str]:
-    """What the classes are called that `RiskSpread` counts in, as in the report."""
+    """The names of the classes that `RiskSpread` counts in, as in the report."""
     lows = (0.0, *UP_TO[:-1])
     ends = [*zip(lows, UP_TO, strict=True), (1.0, 1.0)]
     return [class_of_risk({"above": low, "up_to": up_to}) for low, up_to in ends]
@@ -345,7 +345,7 @@ def shown_name(column: str) -> str:
 def groups_of(
     frame: pl.DataFrame, schema: Schema, linked: pl.DataFrame | None = None, *, mask: str = "range"
 ) -> pl.DataFrame:
-    """The groups of a release, one a line: its persons, records, risks, and what is shown of its quasi-identifiers.
+    """The groups of a release, one per line: its persons, records, risks, and what is shown of its quasi-identifiers.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ def _groups(seen: Observation, shown: Mapping[str, pl.Series]) -> pl.DataFrame:
         RECORD_RISK: counts.most_records / counts.records,
     }
     for name, values in counts.values.items():
-        columns[value_risk_name(name)] = values.most_persons / counts.persons
+        columns[value_risk_name(name)] = values.share_of_commonest(counts)
     return pl.DataFrame({**columns, **shown})
 
 

@@ -10,13 +10,21 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from shoal.errors import InputError, ShoalError
+from shoal.publishing import report
+from shoal.reading.formats import format_of_bytes, format_of_ending, formats_in_app
 from shoal.web.app import App
 from shoal.web.project import PRIVATE_FILE, Project, SourceFile, safe_name
 
-ASSETS = {"style.css": "text/css", "charts.css": "text/css", "page.js": "text/javascript", "fish.svg": "image/svg+xml"}
+HERE = Path(__file__).parent
+ASSETS = {
+    "style.css": (HERE, "text/css"),
+    "pages.css": (HERE, "text/css"),
+    "chart.css": (Path(report.__file__).with_name("templates"), "text/css"),
+    "page.js": (HERE, "text/javascript"),
+    "fish.svg": (HERE, "image/svg+xml"),
+}
+"""The files of the app's pages, and where they are; charts look as in the report."""
 PURPOSES = ("records", "persons", "hierarchy")
-TABLES = {".csv", ".tsv", ".txt", ".asc", ".data", ".gz", ".parquet", ".pq"}
-PARQUET = {".parquet", ".pq"}
 SIGNS = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
     b"\xd0\xcf\x11\xe0": "an old Excel or Word document",
@@ -28,7 +36,7 @@ SIGNS = {
     b"\x7fELF": "a program",
     b"MZ": "a program",
 }
-"""How files begin that are taken for tables by mistake."""
+"""The first bytes of files that are taken for tables by mistake."""
 
 
 def routes(app: App, api: FastAPI) -> None:
@@ -38,7 +46,8 @@ def routes(app: App, api: FastAPI) -> None:
     def asset(name: str) -> Response:
         if name not in ASSETS:
             return Response(status_code=404)
-        return FileResponse(Path(__file__).with_name(name), media_type=ASSETS[name])
+        folder, media_type = ASSETS[name]
+        return FileResponse(folder / name, media_type=media_type)
 
     @api.put("/files/{purpose}/{name:path}")
     async def upload(purpose: str, name: str, request: Request) -> JSONResponse:
@@ -77,13 +86,18 @@ async def _stream(request: Request, part: Path) -> None:
             file.write(block)
 
 
+def endings_taken() -> list[str]:
+    """The endings of files that are taken as tables."""
+    return sorted(ending for format in formats_in_app() for ending in format.endings)
+
+
 def refuse_ending(name: str) -> None:
     """Refuse a name whose ending says that it is no table that can be read."""
-    ending = Path(name).suffix.lower()
-    if ending in (".xlsx", ".xls", ".ods"):
-        raise InputError(f"'{name}' is a workbook. Save the sheet as CSV (UTF-8) and choose that file.")
-    if ending not in TABLES:
+    format = format_of_ending(name)
+    if format is None:
         raise InputError(f"'{name}' does not end like a table. Take a CSV file (.csv, .tsv, .txt) or a Parquet file.")
+    if not format.in_app:
+        raise InputError(f"'{name}' is {format.words}. Save the table as CSV (UTF-8) and choose that file.")
 
 
 def refuse_other_content(path: Path, name: str, *, is_hierarchy: bool = False) -> None:
@@ -92,16 +106,16 @@ def refuse_other_content(path: Path, name: str, *, is_hierarchy: bool = False) -
         start = file.read(4096)
     if not start:
         raise InputError(f"'{name}' is empty.")
-    is_parquet = start.startswith(b"PAR1")
-    if Path(name).suffix.lower() in PARQUET and not is_hierarchy:
-        if not is_parquet:
+    said, found = None if is_hierarchy else format_of_ending(name), format_of_bytes(start)
+    if said is not None and said.first_bytes:
+        if found is not said:
             raise InputError(
-                f"'{name}' is not a Parquet file, though its name ends like one. If it is a CSV file, let its name "
-                "end with .csv."
+                f"'{name}' is not {said.words}, though its name ends like one. If it is a CSV file, let its name end "
+                "with .csv."
             )
         return
-    if is_parquet:
-        raise InputError(f"'{name}' is a Parquet file. Let its name end with .parquet.")
+    if found is not None:
+        raise InputError(f"'{name}' is {found.words}. Let its name end with {found.endings[0]}.")
     for sign, what in SIGNS.items():
         if start.startswith(sign):
             raise InputError(f"'{name}' is {what}, not a CSV file. Save the table as CSV (UTF-8), or as Parquet.")

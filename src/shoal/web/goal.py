@@ -5,8 +5,9 @@ A goal is a plain dict that the project keeps:
     {"way": "goal" or "models",
      "record": {"on": True, "limit": "0.1"},                 nobody's record is recognised with more than 10 %
      "values": {"disease": {"on": True, "limit": "0.2"}},    nobody's disease is guessed with more than 20 %
+     "history": {"on": False, "limit": "0.2"},               nobody is found by one value with more than 20 %
      "persons": {"on": False, "k": 5},                       every group has at least 5 persons
-     "options": {"minimise": "ane", "method": "balance-tree", "mask": "range", "max_suppressed": 0, ...},
+     "options": {"minimise": "loss", "method": "balance-tree", "mask": "range", "max_suppressed": 0, ...},
      "models": {"record-risk": {"on": True, "value": "0.1"}, ...},
      "floors": {"t-closeness": {"on": True, "value": "0.3", "ways": ["goal", "models"]}},   further models of a policy
      "point": 7, "of": "2024-..."}                            the point of the frontier that was chosen
@@ -14,19 +15,21 @@ A goal is a plain dict that the project keeps:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shoal.parts import Part
     from shoal.policy import Policy
 Plain = dict[str, Any]
 OPTIONS: Plain = {
-    "minimise": "ane", "method": "balance-tree", "mask": "range", "max_suppressed": 0, "max_records": None,
-    "max_alone": None, "allow_alone": False, "safe_cells": False,
+    "minimise": "loss", "method": "balance-tree", "mask": "range", "max_suppressed": 0, "max_records": None,
+    "max_alone": None, "allow_alone": False, "safe_cells": False, "code_extremes": False, "useful_for": "",
 }  # fmt: skip
-DEFAULT_RECORD, DEFAULT_VALUE, DEFAULT_PERSONS = "0.1", "0.5", 5
+DEFAULT_RECORD, DEFAULT_VALUE, DEFAULT_HISTORY, DEFAULT_PERSONS = "0.1", "0.5", "0.2", 5
 
 
 @dataclass(frozen=True)
@@ -91,12 +94,24 @@ def starting_goal(
         "way": kept.get("way", "goal"),
         "record": dict(kept.get("record", {"on": True, "limit": DEFAULT_RECORD})),
         "values": values,
+        "history": dict(kept.get("history", {"on": False, "limit": DEFAULT_HISTORY})),
         "persons": dict(kept.get("persons", {"on": False, "k": DEFAULT_PERSONS})),
-        "options": {**OPTIONS, "safe_cells": policy is not None and policy.safe_cells, **kept.get("options", {})},
+        "options": {**OPTIONS, **_set_by(policy), **kept.get("options", {})},
         "models": {**models, **{name: dict(each) for name, each in kept.get("models", {}).items() if name in models}},
         "floors": {name: dict(each) for name, each in kept.get("floors", {}).items()},
         "point": kept.get("point"),
         "of": kept.get("of"),
+    }
+
+
+def _set_by(policy: Policy | None) -> Plain:
+    """What a policy says of cells, of extremes, and of what somebody wants to predict from the release."""
+    if policy is None:
+        return {}
+    return {
+        "safe_cells": policy.safe_cells,
+        "code_extremes": bool(policy.mask_options.get("code_extremes", False)),
+        "useful_for": "" if policy.usefulness is None else policy.usefulness.target,
     }
 
 
@@ -116,7 +131,7 @@ def goal_of_policy(policy: Policy, sensitive: Sequence[str]) -> Plain:
     goal: Plain = {
         "way": "models" if asked.keys() & REPLACED else "goal",
         "options": {"method": policy.method, "mask": policy.mask, "max_suppressed": policy.budget.max_suppressed,
-                    "max_records": policy.budget.max_records, **policy.budget.alone, "safe_cells": policy.safe_cells},
+                    "max_records": policy.budget.max_records, **policy.budget.alone, **_set_by(policy)},
         "models": {name: {"on": name in asked and name in plain, "value": str(asked[name]) if name in plain else start}
                    for name, start in ((slide.name, slide.start) for slide in SLIDES)},
         "floors": {},
@@ -160,7 +175,7 @@ def lowest_record_limit(told: Mapping[str, Any] | None) -> Decimal | None:
     """The lowest record risk that any grouping can have: the share of all records that is one person's."""
     if not told:
         return None
-    return Decimal(told["records_a_person"]["most"]) / Decimal(told["risk"]["records"])
+    return Decimal(told["records_per_person"]["most"]) / Decimal(told["risk"]["records"])
 
 
 def text_of(number: Decimal) -> str:
@@ -203,8 +218,12 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
     for part in ("method", "mask"):  # options of the policy's own method and mask stay
         before = (protection or {}).get(part) or {}
         beside[part] = dict(before) if before.get("name") == options[part] else {"name": options[part]}
+    if options["mask"] == "range":
+        beside["mask"].pop("code_extremes", None)
+        beside["mask"] |= {"code_extremes": True} if options["code_extremes"] else {}
     if goal["persons"]["on"]:
         beside["models"]["person-k-anonymity"] = int(goal["persons"]["k"])
+    beside["models"] |= models_of_histories(goal)
     before = (protection or {}).get("budget") or {}
     budget: Plain = {key: value for key, value in before.items() if key not in OPTIONS}
     if options["max_suppressed"]:
@@ -220,6 +239,15 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
     if seed is not None:
         beside["seed"] = seed
     return beside
+
+
+def models_of_histories(goal: Mapping[str, Any]) -> Plain:
+    """What is asked of histories, as a policy document has it: k persons for a chance of one in k."""
+    asked = goal.get("history", {"on": False})
+    if not asked["on"]:
+        return {}
+    k = math.ceil(1 / Decimal(str(asked["limit"])))
+    return {"history-k": {"k": k, "m": 1}, "count-k": k} if goal["values"] else {"count-k": k}
 
 
 def asked_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = None) -> Plain:
@@ -248,9 +276,13 @@ def models_of_sliders(goal: Mapping[str, Any]) -> Plain:
 def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protection: Mapping[str, Any]) -> Plain:
     """The protection of a policy document with these models, and the method, mask, budget and cells of the goal."""
     beside = beside_of(goal, protection)
-    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed")}
+    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "history")}
     if goal.get("options", {}).get("safe_cells"):
         kept["safe_cells"] = True
+    target = goal.get("options", {}).get("useful_for")
+    if target:
+        before = protection.get("usefulness") or {}
+        kept["usefulness"] = dict(before) if before.get("target") == target else {"target": target}
     return {**kept, "models": dict(models), **{key: beside[key] for key in ("method", "mask", "budget")}}
 
 
@@ -264,31 +296,26 @@ def is_same_protection(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool
     return told(one) == told(other)
 
 
-def risk_name(target: str) -> str:
-    """What the risk of a target is called on an axis."""
-    key, _, column = target.partition(".")
-    return "highest record risk" if key == "max_gidr" else f"highest value risk of '{column}'"
+def methods() -> dict[str, str]:
+    """The methods that the app offers, in words."""
+    from shoal.grouping import METHODS
+
+    return _in_app(METHODS, OPTIONS["method"])
 
 
-LOSSES = {
-    "ane": "mean error of what is shown",
-    "within_variance": "variance lost inside groups",
-    "granularity": "detail lost",
-}
-"""What may be kept small, in words."""
+def masks() -> dict[str, str]:
+    """The masks that the app offers, in words."""
+    from shoal.masking import MASKS
 
-METHODS = {
-    "balance-tree": "Balance tree (proposed)",
-    "local-recoding": "Local recoding, along hierarchies",
-    "mondrian": "Mondrian",
-    "mdav": "MDAV microaggregation",
-    "spanning-tree": "Spanning tree",
-}
-MASKS = {
-    "range": "Ranges and sets of values (proposed)",
-    "mean": "Means and commonest values",
-    "suppress": "Values that a whole group shares, else nothing",
-}
+    return _in_app(MASKS, OPTIONS["mask"])
+
+
+def _in_app(parts: Mapping[str, type[Part]], proposed: str) -> dict[str, str]:
+    return {
+        name: f"{part.title or name} (proposed)" if name == proposed else part.title or name
+        for name, part in parts.items()
+        if part.is_in_app
+    }
 
 
 def to_relax(goal: Mapping[str, Any], told: Mapping[str, Any] | None) -> list[str]:
@@ -315,7 +342,7 @@ def to_relax(goal: Mapping[str, Any], told: Mapping[str, Any] | None) -> list[st
     beyond = [each for each in limits if each[2] is not None and Decimal(str(each[1])) < each[2]]
     hints = [words.format(_percent(lowest)) for words, _, lowest in beyond or limits if lowest is not None]
     if record is not None:
-        hints.append("Let persons with very many records keep only some of them (under Options: records a person).")
+        hints.append("Let persons with very many records keep only some of them (under Options: records per person).")
     hints.append("Allow some persons to be left out (under Options: persons left out).")
     if told and told.get("left_out"):
         best = told["left_out"][0]

@@ -26,7 +26,7 @@ ROOT = "*"
 
 
 @dataclass(frozen=True)
-class Levels:
+class ShownLevels:
     """What a hierarchy shows: how many different labels each level has, and the paths of a few values."""
 
     n_labels: tuple[int, ...]
@@ -65,14 +65,14 @@ def _without_places(words: str) -> str:
     return "\n".join(line[:1].upper() + line[1:] for line in lines if line) or words
 
 
-def levels_of(hierarchy: Hierarchy, values: Sequence[str], column: str) -> Levels:
+def levels_of(hierarchy: Hierarchy, values: Sequence[str], column: str) -> ShownLevels:
     """The levels of a hierarchy over the values of a column; SchemaError where it misses some."""
     hierarchy.check_covers(values, column=column)
     nodes, labels = hierarchy.codes(list(values))
     n_labels = tuple(len(set(nodes[:, level].tolist())) for level in range(len(labels)))
     step = max(len(values) / N_EXAMPLES, 1.0)
     shown = list(dict.fromkeys(values[int(place * step)] for place in range(min(N_EXAMPLES, len(values)))))
-    return Levels(n_labels, tuple(hierarchy.path(value) for value in shown))
+    return ShownLevels(n_labels, tuple(hierarchy.path(value) for value in shown))
 
 
 # What to begin with
@@ -193,7 +193,7 @@ class Sets:
         return [value for value in self.values if self.set_of_value.get(value, "") == name]
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """One line a category: itself, its set, everything."""
+        """One line per category: itself, its set, everything."""
         if not self.set_of_value:
             raise SchemaError("No category is in a set yet. Make a set, and move categories into it.")
         return [(value, self.set_of_value.get(value, value), ROOT) for value in self.values]

@@ -74,7 +74,7 @@ class Tell:
             self._pipe.send((what, value))
 
 
-class Job:
+class WebJob:
     """One piece of work in another process; see the module's docstring."""
 
     def __init__(self, kind: str, project: Project, *, depends_on: str, keep_as: str | None) -> None:
@@ -204,7 +204,7 @@ class Jobs:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._latest: dict[str, Job] = {}
+        self._latest: dict[str, WebJob] = {}
         self._lock = threading.Lock()
 
     def start(
@@ -216,7 +216,7 @@ class Jobs:
         depends_on: str = "columns",
         keep_as: str | None = None,
         replace: bool = False,
-    ) -> Job:
+    ) -> WebJob:
         """Start work in another process, or hand back the running job of this kind.
 
         Parameters
@@ -240,16 +240,16 @@ class Jobs:
                 if not replace:
                     return running
                 running.cancel()
-            job = Job(kind, self.project, depends_on=depends_on, keep_as=keep_as)
+            job = WebJob(kind, self.project, depends_on=depends_on, keep_as=keep_as)
             self._latest[kind] = job
             job._start(work, arguments or {})
             return job
 
-    def latest(self, kind: str) -> Job | None:
+    def latest(self, kind: str) -> WebJob | None:
         """The running or last job of a kind."""
         return self._latest.get(kind)
 
-    def running(self) -> list[Job]:
+    def running(self) -> list[WebJob]:
         """All jobs that are under way."""
         return [job for job in self._latest.values() if job.is_running]
 

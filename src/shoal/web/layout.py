@@ -4,7 +4,7 @@ A page is written as
 
     def build(app: App) -> None:
         with layout.page(app, "risk", title="Risk now", lead="How safe is each person in the table as it is?") as view:
-            with layout.card("Records a person", hint="Persons with many records are easier to recognise."):
+            with layout.card("Records per person", hint="Persons with many records are easier to recognise."):
                 layout.facts([layout.Fact("20,000", "records"), layout.Fact("4,812", "persons")])
             layout.button("Go on", lambda: ui.navigate.to("/protect"), kind="primary")
 
@@ -25,9 +25,9 @@ from typing import Any
 
 from nicegui import context, ui
 
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, spelled_by
 from shoal.web.app import App
-from shoal.web.jobs import Job, told_without_values
+from shoal.web.jobs import WebJob, told_without_values
 from shoal.web.project import STEPS, ChangedMeanwhile, Chosen
 
 PLACE_OF_STEP = {"data": "/", "columns": "/columns", "risk": "/risk", "protect": "/protect", "release": "/release"}
@@ -38,7 +38,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 SECONDS_BETWEEN_NEWS = 0.4
 
 
-class View:
+class PageView:
     """One open page: which version of the choices it shows, and where it tells what went wrong."""
 
     def __init__(self, app: App, step: str) -> None:
@@ -120,9 +120,9 @@ class View:
 
 
 class Telling:
-    """What goes wrong inside is shown on the page, and goes no further."""
+    """Shows on the page what goes wrong inside, and lets it go no further."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: PageView) -> None:
         self.view = view
 
     def __enter__(self) -> None:
@@ -140,9 +140,9 @@ class Telling:
 
 
 @contextmanager
-def page(app: App, step: str, *, title: str, lead: str) -> Iterator[View]:
+def page(app: App, step: str, *, title: str, lead: str) -> Iterator[PageView]:
     """The frame of a page: header with the steps, one heading, what the page is for, and a way on."""
-    view = View(app, step)
+    view = PageView(app, step)
     head(f"{NAME_OF_STEP[step]} - shoal")
     _header(view)
     with ui.element("div").classes("sh-page").props("id=content"):
@@ -161,12 +161,13 @@ def head(title: str) -> None:
     ui.colors(primary="#0b6a6f", secondary="#3d5a66", accent="#8a5a00", positive="#1d6b3c", negative="#a12a1d",
               info="#0b6a6f", warning="#8a5a00", dark="#182427", dark_page="#10191b")  # fmt: skip
     ui.add_head_html(
-        '<link rel="stylesheet" href="/assets/style.css"><link rel="stylesheet" href="/assets/charts.css">'
+        '<link rel="stylesheet" href="/assets/style.css"><link rel="stylesheet" href="/assets/chart.css">'
+        '<link rel="stylesheet" href="/assets/pages.css">'
         '<script src="/assets/page.js"></script>'
     )
 
 
-def _header(view: View) -> None:
+def _header(view: PageView) -> None:
     look = context.client.request.cookies.get("shoal_look", "") if context.client.request else ""
     dark = ui.dark_mode({"dark": True, "light": False}.get(look))
     with ui.header(wrap=False).classes("sh-header"), ui.element("div").classes("sh-header-inside"):
@@ -318,8 +319,34 @@ def _cell(value: object) -> str:
     return '<span class="sh-missing">missing</span>' if value is None else html.escape(str(value))
 
 
+FIELDS = {
+    "delimiter": "'Between fields' on the page Data",
+    "encoding": "'Encoding' on the page Data",
+    "decimal": "'Decimals' on the page Data",
+    "method": "'How groups are formed' on the page Protect",
+    "mask": "'What is shown of a group' on the page Protect",
+    "max_suppressed": "'Persons that may be left out' on the page Protect",
+    "max_records": "'Records that a person keeps' on the page Protect",
+    "max_alone": "'Persons that may be alone in their group' on the page Protect",
+    "allow_alone": "'Allow that the columns published unchanged single out' on the page Protect",
+    "code_extremes": "'Where groups show ranges, hide the lowest and the highest value' on the page Protect",
+    "safe_cells": "'In CSV and Excel files, put an apostrophe' on the page Protect",
+}
+"""Where choices of the library are made in the app."""
+
+
+def in_fields(words: str) -> str:
+    """What the library says, with its choices as fields of the app."""
+
+    def spell(name: str, value: str) -> str | None:
+        return FIELDS.get(name) and f"{value} in {FIELDS[name]}".removeprefix("True").removeprefix(" in ").strip()
+
+    return spelled_by(words, spell)
+
+
 def note(words: str, *, tone: str = "info") -> Any:
     """A message of a tone: "info", "good", "warn" or "bad"; what is made inside of it stands below the words."""
+    words = in_fields(words)
     role = "alert" if tone == "bad" else "status"
     with ui.element("div").classes(f"sh-note sh-note-{tone}").props(f'role="{role}"') as box:
         lines = "".join(f"<p>{html.escape(line)}</p>" for line in words.split("\n") if line.strip())
@@ -336,7 +363,7 @@ def help_text(summary: str, words: str) -> None:
 
 
 def button(text: str, on_click: Callable[[], Any] | None = None, *, kind: str = "plain") -> Any:
-    """A button: "primary" (one a page), "plain", "quiet" or "danger"."""
+    """A button: "primary" (one per page), "plain", "quiet" or "danger"."""
     made = ui.button(text, on_click=on_click, color=None)
     return made.props("unelevated no-caps").classes(f"sh-button sh-button-{kind}")
 
@@ -446,10 +473,10 @@ def told_seconds(seconds: float) -> str:
 
 
 def show_job(
-    job: Job,
+    job: WebJob,
     *,
-    on_end: Callable[[Job], Any] | None = None,
-    on_news: Callable[[Job], Any] | None = None,
+    on_end: Callable[[WebJob], Any] | None = None,
+    on_news: Callable[[WebJob], Any] | None = None,
     what: str = "",
 ) -> Any:
     """How far a job is, with the time left and a way to end it.

@@ -1,7 +1,7 @@
 """A first look at the files: read exactly, kept for quick looks, and what is odd about them.
 
-`look` runs in the other process; what it gives is small and holds no value of the table. `Alone` answers while the
-steward ticks columns: how many persons are unique on them.
+`look` runs in the other process; what it gives is small and holds no value of the table. `AloneInTable` answers while
+the steward ticks columns: how many persons are unique on them.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def preview(project: Project) -> tuple[list[str], list[tuple[Any, ...]]]:
     return head.columns, head.rows()
 
 
-class Alone:
+class AloneInTable:
     """How many persons are unique on some columns: nobody else shares some combination of their values.
 
     Columns are read from the kept table when they are first asked for and stay as numbers, so that a tick of a box
@@ -330,11 +330,11 @@ SAMPLE_BYTES = 1 << 18
 def columns_of(project: Project, source: SourceFile) -> list[str]:
     """The names of a file's columns, from its beginning; none where it cannot be read so."""
     from shoal.errors import ShoalError
-    from shoal.reading import read_csv
+    from shoal.reading import format_of, read_csv
 
     path = project.folder / "sources" / source.name
     try:
-        if path.suffix.lower() in (".parquet", ".pq"):
+        if not format_of(path).is_text:
             return list(pl.read_parquet_schema(path))
         with path.open("rb") as file:
             start = file.read(SAMPLE_BYTES)

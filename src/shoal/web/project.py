@@ -32,7 +32,8 @@ A step's fingerprint covers its own choices and those of the steps before it:
 
     data     sources, how they are read, join, rename
     columns  + roles, kinds, hierarchies, missing, time_as and what goes with it
-    protect  + protection (models, method, mask, budget, knowledge, seed as a policy document has them)
+    protect  + protection (models, method, mask, budget, knowledge, usefulness, seed as a policy document
+             has them)
 
 A result is stale where the fingerprint of the step it depends on has changed. `RESULT_OF_STEP` says which result
 makes a step done.
@@ -67,7 +68,9 @@ RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "relea
 
 ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped")
 KINDS = ("auto", "number", "nominal", "ordered", "date")
-PROTECTION_KEYS = ("models", "method", "mask", "budget", "knowledge", "seed", "safe_cells")
+PROTECTION_KEYS = (
+    "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "usefulness", "mend",
+)  # fmt: skip
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 
@@ -88,7 +91,8 @@ class SourceFile:
 class ColumnChoice:
     """The role of a column ("" while none was given); for a quasi-identifier its kind, order and hierarchy.
 
-    `spelling` is what tells texts of the person column or of a sensitive one apart, "" where it is as usual.
+    `spelling` is what tells texts of the person column or of a sensitive one apart, "" where it is as usual; `missing`
+    is "nothing" where a missing value of a sensitive one tells nothing, "" where it is a value to protect.
 
     `hierarchy` is as in a policy document: `{"file": "hierarchies/zip.csv"}`, `{"prefixes": [3, 1]}` (or True),
     `{"intervals": {"low": 0, "width": 5, "high": 99, "factor": 2}}`, `{"icd": True}` or `{"rows": [[...], ...]}`.
@@ -100,6 +104,8 @@ class ColumnChoice:
     order: tuple[str, ...] | None = None
     hierarchy: Mapping[str, Any] | None = None
     spelling: str = ""
+    missing: str = ""
+    round: float | str | None = None
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ class Chosen:
     sources: tuple[SourceFile, ...] = ()
     """Files of records, put under one another."""
     person_file: SourceFile | None = None
-    """A file with one record a person, to be joined to the records."""
+    """A file with one record per person, to be joined to the records."""
     join_on: Mapping[str, str] = field(default_factory=dict)
     """The key: its names in the person file by its names in the records."""
     rename: tuple[Mapping[str, str], ...] = ()
@@ -120,6 +126,7 @@ class Chosen:
     """delimiter, encoding, quote, decimal, missing: so far as they differ from what is found or usual."""
     # columns
     columns: tuple[ColumnChoice, ...] = ()
+    round: str = "auto"
     missing: str = "value"
     time_as: str = "sequence"
     time_of_day: str = "cut"
@@ -144,6 +151,11 @@ class Chosen:
     def names(self, role: str) -> tuple[str, ...]:
         """The columns of a role, in the order of the table."""
         return tuple(column.name for column in self.columns if column.role == role)
+
+    @property
+    def missing_tells_nothing(self) -> list[str]:
+        """The sensitive columns of which a missing value tells nothing."""
+        return [column.name for column in self.columns if column.role == "sensitive" and column.missing == "nothing"]
 
     def column(self, name: str) -> ColumnChoice:
         """The choice for a column."""
@@ -257,12 +269,14 @@ class Project:
             "quasi": [_quasi_document(column) for column in chosen.columns if column.role == "quasi"],
             **{role: list(chosen.names(role)) for role in ("sensitive", "kept", "dropped")},
             **{role: chosen.names(role)[0] for role in ("person", "time") if chosen.names(role)},
+            "round": chosen.round,
             "missing": chosen.missing,
             "time_as": chosen.time_as,
             "time_of_day": chosen.time_of_day,
             "shared_dates": chosen.shared_dates,
             **({} if chosen.zone is None else {"zone": chosen.zone}),
             **({"spelling": spelling} if (spelling := _spelling(chosen)) else {}),
+            **({"missing_tells_nothing": silent} if (silent := chosen.missing_tells_nothing) else {}),
             **({"person_ids": chosen.person_ids} if chosen.names("person") else {}),
         }
         source: dict[str, Any] = {key: value for key, value in chosen.csv.items() if value is not None}
@@ -271,6 +285,8 @@ class Project:
         if chosen.person_file is not None and chosen.join_on:
             source["join"] = {"person_file": f"sources/{chosen.person_file.name}", "on": dict(chosen.join_on)}
         protection = {key: value for key, value in chosen.protection.items() if value not in (None, {})}
+        if protection.get("usefulness", {}).get("target") not in (*chosen.names("quasi"), *chosen.names("sensitive")):
+            protection.pop("usefulness", None)  # its role was changed since
         return {"columns": columns, **({"source": source} if source else {}), **protection}
 
     def faults(self) -> list[str]:
@@ -334,6 +350,7 @@ class Project:
         return self.update(
             seen=self._chosen.version,
             columns=(*known, *columns.values()) if not self._chosen.columns else tuple(known),
+            round=policy.columns.round,
             missing=policy.columns.missing,
             time_as=policy.columns.time_as,
             time_of_day=policy.columns.time_of_day,
@@ -355,6 +372,8 @@ class Project:
         given = {key: value for key, value in self._chosen.csv.items() if value is not None}
         if "missing" in given:
             given["missing"] = tuple(given["missing"])
+        if isinstance(given.get("date_format"), str):
+            given["date_format"] = {"": given["date_format"]}
         return CsvOptions(**given)
 
     def source_paths(self) -> list[Path]:
@@ -372,12 +391,12 @@ class Project:
 
     def read(self) -> Reading:
         """Read the files exactly as the command line would; slow for large files: for the other process."""
-        from shoal.reading import read_files
+        from shoal.reading import read
 
         if not self._chosen.sources:
             raise InputError("No file was chosen yet. Choose one on the page Data.")
         rename = [dict(names) for names in self._chosen.rename] if any(self._chosen.rename) else None
-        return read_files(self.source_paths(), csv=self.csv_options(), rename=rename, join=self.join())
+        return read(self.source_paths(), csv=self._chosen.csv, rename=rename, join=self.join())
 
     @property
     def table_file(self) -> Path:
@@ -399,7 +418,7 @@ class Project:
         chosen = asdict(self._chosen)
         parts = {
             "data": ("sources", "person_file", "join_on", "rename", "csv"),
-            "columns": ("columns", "missing", "time_as", "time_of_day", "shared_dates", "zone", "person_ids"),
+            "columns": ("columns", "round", "missing", "time_as", "time_of_day", "shared_dates", "zone", "person_ids"),
             "protect": ("protection",),
         }
         last = {"risk": "columns", "release": "protect"}.get(step, step)
@@ -430,10 +449,6 @@ class Project:
             return None
         is_stale = document["made_from"] != self.fingerprint(document["depends_on"])
         return Result(name, document["data"], document["made_at"], document["depends_on"], is_stale)
-
-    def drop_result(self, name: str) -> None:
-        """Forget a result."""
-        self._result_file(name).unlink(missing_ok=True)
 
     def _result_file(self, name: str) -> Path:
         return self.folder / "results" / f"{safe_name(name)}.json"
@@ -498,13 +513,18 @@ class Project:
                 if column.hierarchy.file is not None:
                     file = folder / column.hierarchy.file
                     hierarchy = {"file": self.keep_hierarchy(file.read_bytes(), file.name)}
-                elif column.hierarchy.prefixes == ():
-                    hierarchy = {"prefixes": True}
-            quasi.append(ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy))
+                elif column.hierarchy.prefixes == () or column.hierarchy.dates == ():
+                    hierarchy = dict.fromkeys(hierarchy, True)
+            step = column.round if column.round is None or isinstance(column.round, str) else float(column.round)
+            quasi.append(ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy, round=step))
         named = [(columns.person, "person"), (columns.time, "time")]
         named += [(name, role) for role in ("sensitive", "kept", "dropped") for name in getattr(columns, role)]
-        spelling = columns.spelling
-        others = [ColumnChoice(name, role, spelling=spelling.get(name, "")) for name, role in named if name is not None]
+        silent, spelling = columns.missing_tells_nothing, columns.spelling
+        others = [
+            ColumnChoice(name, role, spelling=spelling.get(name, ""), missing="nothing" if name in silent else "")
+            for name, role in named
+            if name is not None
+        ]
         return [*quasi, *others]
 
     def new_run(self) -> Path:
@@ -615,6 +635,8 @@ def _quasi_document(column: ColumnChoice) -> dict[str, Any]:
         document["order"] = list(column.order)
     if column.hierarchy is not None:
         document["hierarchy"] = dict(column.hierarchy)
+    if column.round is not None:
+        document["round"] = column.round
     return document
 
 

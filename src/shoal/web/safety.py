@@ -94,7 +94,7 @@ class Guard:
     hosts
         The Host headers that name this server, with their ports. Empty: any (only where a password is asked for).
     max_upload
-        How many bytes a file may have that is sent to `/files/`.
+        How many bytes a file that is sent to `/files/` may have.
     password
         Asked for besides the token where the app listens to other machines; None on loopback.
     cookie

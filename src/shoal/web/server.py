@@ -36,7 +36,7 @@ DEFAULT_MAX_UPLOAD = 2048
 """Megabytes."""
 SECONDS_TO_END = 3
 PREFIX = "shoal-"
-"""How private folders are called that go with the server."""
+"""How the names of private folders begin that are removed with the server."""
 LOCK = Path("cache", "lock")
 GOES_WITH_ITS_SERVER = b"removed with the server\n"
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -170,13 +170,13 @@ def begin(project: Project, *, files: Sequence[str | Path], policy: str | Path |
         project.adopt(Policy.load(policy), Path(policy).parent)
 
 
-ENDINGS = {".csv", ".tsv", ".txt", ".parquet", ".pq", ".gz"}
-
-
 def files_in(folder: Path) -> tuple[Path, ...]:
     """The tables that lie in the folder in which the server was started."""
+    from shoal.web.files import endings_taken
+
+    endings = endings_taken()
     with contextlib.suppress(OSError):
-        found = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in ENDINGS and file.is_file()]
+        found = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in endings and file.is_file()]
         return tuple(file for file in found if not file.name.startswith("."))[:50]
     return ()
 

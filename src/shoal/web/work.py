@@ -37,7 +37,7 @@ Plain = dict[str, Any]
 
 def assess(project: Project, tell: Tell) -> Plain:
     """The risk of the table as it is, and which columns make it."""
-    from shoal.publishing.write import finite
+    from shoal.publishing.json_file import finite
     from shoal.table.table import Table
     from shoal.web import facts
 
@@ -57,7 +57,7 @@ def tune(
     tell: Tell,
     *,
     targets: Mapping[str, str],
-    minimise: str = "ane",
+    minimise: str = "loss",
     points: int = 20,
     beside: Mapping[str, Any] | None = None,
 ) -> Plain:
@@ -88,18 +88,11 @@ def tune(
         policy.models,
         targets=dict(targets),
         minimise=minimise,
-        method=policy.method,
-        mask=policy.mask,
         points=points,
-        seed=policy.seed,
-        max_suppressed=policy.budget.max_suppressed,
-        max_records=policy.budget.max_records,
-        max_linkage=policy.max_linkage,
-        **policy.budget.alone,
         progress=_Said(tell, {"tuning": "Trying settings", "protecting": "Checking the chosen setting as published"}),
         on_point=found_one,
-        knowledge=policy.knowledge,
-        **policy.options,
+        history=policy.history_of(project.folder, frame),
+        **policy.choices,
     )
     return {
         **asked,
@@ -109,7 +102,7 @@ def tune(
 
 
 def _point(point: Point, number: int, asked: Plain) -> Plain:
-    from shoal.publishing.write import finite
+    from shoal.publishing.json_file import finite
 
     told: Plain = finite(point.to_dict())
     return {**told, "number": number, "policy_models": models_document(point.models), "asked": asked}
@@ -137,15 +130,15 @@ def compare(
     limit: str,
     by: Sequence[str],
     methods: Sequence[str] = METHODS,
-    minimise: str = "ane",
+    minimise: str = "loss",
     beside: Mapping[str, Any] | None = None,
 ) -> Plain:
-    """What methods lose at the same risk, one row a method and model; each is handed over when it is done.
+    """What methods lose at the same risk, one row per method and model; each is handed over when it is done.
 
     A method that cannot be used on this table has a row that says why.
     """
     from shoal.measuring import tuning
-    from shoal.publishing.write import finite
+    from shoal.publishing.json_file import finite
 
     tell("Reading the table", 0.0)
     frame = _frame(project)
@@ -162,8 +155,7 @@ def compare(
         try:
             found = tuning.compare(
                 frame, schema, policy.models, methods=[method], at=[bound], by=[model], minimise=minimise,
-                seed=policy.seed, max_suppressed=policy.budget.max_suppressed, max_records=policy.budget.max_records,
-                knowledge=policy.knowledge,
+                history=policy.history_of(project.folder, frame), **policy.table_choices,
             )  # fmt: skip
             row = finite(found.rows[0].to_dict())
         except (ParameterError, ShoalError) as refusal:
@@ -176,7 +168,7 @@ def compare(
 def protect(project: Project, tell: Tell, *, keep_person_map: bool = False) -> Plain:
     """Make the release that the policy asks for, in a run of its own; an error where a promise cannot be kept."""
     from shoal import pipeline
-    from shoal.publishing.write import finite
+    from shoal.publishing.json_file import finite
     from shoal.web import facts
 
     started = datetime.now(UTC)
@@ -189,18 +181,19 @@ def protect(project: Project, tell: Tell, *, keep_person_map: bool = False) -> P
         reading.frame,
         replace(policy, folder=project.folder),
         progress=_Said(tell, {"reading": "Reading the table", "grouping": "Forming groups", "masking": "Masking",
-                              "verifying": "Counting again from what will be published"}),
+                              "verifying": "Counting again from what will be published",
+                              "measuring usefulness": "Trying what can still be learned from it"}),
         line_of=reading.line_of_record,
     )  # fmt: skip
     tell("Writing the release and its report", 0.9)
     run = project.new_run()
     release.write(
         run,
-        format=reading.source.format,
+        format=reading.source.written_as,
         keep_person_map=keep_person_map,
         policy_text=policy.moved(project.folder, run / "steward").to_toml(),
         inputs=(*reading.source.paths, *policy.files(project.folder)),
-        csv=reading.source.csv,
+        csv=None if reading.source.csv is None else reading.source.csv.written_in("utf-8"),
         started=started,
         safe_cells=policy.safe_cells,
     )
@@ -225,19 +218,22 @@ def _promises(policy: Policy) -> list[str]:
     return [explain_model(model) for model in policy.models]
 
 
-def attack(project: Project, tell: Tell, *, run: str, exclude: int = 3) -> Plain:
-    """Somebody who can exclude so many values of a person, on the files of a release."""
-    from shoal import pipeline
-    from shoal.publishing.write import finite
+def attack(project: Project, tell: Tell, *, run: str, name: str = "elimination", **options: Any) -> Plain:
+    """An attack that needs no more than the files of a release, with options of its own."""
+    import shoal
+    from shoal.errors import SchemaError
+    from shoal.publishing.json_file import finite
 
     tell("Reading the release", 0.0)
     policy, published = _published(project, run)
-    tell("Excluding values", 0.2)
-    found = pipeline.attack_by_exclusion(
-        published.frame, policy.schema_of_release(), exclude=exclude, tables=published.tables, linked=published.linked
-    )
-    rows = [asdict(each) for each in found]
-    answer: Plain = finite({"run": run, "exclude": exclude, "rows": rows})
+    tell("Attacking", 0.2)
+    found = shoal.attack(
+        published.frame, schema=policy.schema_of_release(), attacks=[name], mask=policy.mask, tables=published.tables,
+        linked=published.linked, **options,
+    )  # fmt: skip
+    if found.not_tried:
+        raise SchemaError(found.not_tried[0].why)
+    answer: Plain = finite({"run": run, **options, "rows": [dict(result.details) for result in found.results]})
     return answer
 
 
@@ -269,7 +265,9 @@ def _policy(project: Project, beside: Mapping[str, Any] | None = None) -> Policy
     if beside is None:
         return project.policy()
     project.policy()  # says what is missing
-    document = {key: value for key, value in project.document().items() if key in ("columns", "source", "knowledge")}
+    document = {
+        key: value for key, value in project.document().items() if key in ("columns", "source", "knowledge", "history")
+    }
     return Policy.from_document({**document, **{key: value for key, value in beside.items() if value}})
 
 
@@ -282,7 +280,7 @@ def _published(project: Project, run: str) -> tuple[Policy, Any]:
     policy = Policy.load(project.file_of_run(run, "steward/policy.toml"))
     folder = project.folder / "runs" / run
     format = (read_manifest(folder) or {}).get("format", "csv")
-    csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding)
+    csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding or "utf-8")
     return policy, read_published(project.file_of_run(run, f"release.{format}"), csv=csv)
 
 
@@ -362,11 +360,6 @@ def holds(project: Project, run: str) -> bool:
 
     verdict: Any = (read_manifest(project.folder / "runs" / run) or {}).get("verdict", {})
     return bool(isinstance(verdict, dict) and verdict.get("holds", False))
-
-
-def runs_of(project: Project) -> list[str]:
-    """The releases of a project, the last first."""
-    return [path.name for path in sorted((project.folder / "runs").iterdir(), reverse=True) if path.is_dir()]
 
 
 def command_of(project: Project) -> str:

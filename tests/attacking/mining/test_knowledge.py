@@ -138,6 +138,10 @@ def test_choices_out_of_range_are_refused(options: dict[str, Any], words: str) -
 
 
 def test_the_public_names() -> None:
-    assert shoal.Knowledge is Knowledge
+    assert shoal.attacking.mining.Knowledge is Knowledge
     assert shoal.mine is mine_rules
-    assert (shoal.Item, shoal.Rule, shoal.Rules) == (Item, Rule, Rules)
+    assert (shoal.attacking.mining.Item, shoal.attacking.mining.Rule, shoal.attacking.mining.Rules) == (
+        Item,
+        Rule,
+        Rules,
+    )

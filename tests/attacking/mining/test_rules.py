@@ -76,7 +76,7 @@ def test_a_sequence_of_rules() -> None:
 @pytest.mark.parametrize(
     ("when", "never", "words"),
     [
-        ((), Item("disease", "flu"), "says of nobody"),
+        ((), Item("disease", "flu"), "does not say whom"),
         ((Item("sex", "m"), Item("sex", "f")), Item("disease", "flu"), "each column once"),
         ((Item("disease", "cold"),), Item("disease", "flu"), "follows from itself"),
     ],

@@ -11,16 +11,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.attacking.mining.nodes import Values, read_values
-from shoal.attacking.mining.trees import ABSENT, Tree, tree_of
+from shoal.attacking.mining.trees import ABSENT, ValueTree, tree_of
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.schema import Date, Nominal, Number, Quasi
 
 
-def covered(tree: Tree, node: int) -> np.ndarray:
+def covered(tree: ValueTree, node: int) -> np.ndarray:
     return (tree.node_of_code == node).any(axis=1)
 
 
-def check(values: Values, tree: Tree) -> None:
+def check(values: Values, tree: ValueTree) -> None:
     """What the tree says of a node is what the label says, and a parent has all that its children have."""
     assert len(set(tree.labels)) == tree.n_nodes
     for node, label in enumerate(tree.labels):

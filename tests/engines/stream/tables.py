@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict, is_dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -84,3 +85,12 @@ def read_release(folder: Path, *, missing: Sequence[str] = ("",)) -> pl.DataFram
     if parquet.is_file():
         return pl.read_parquet(parquet)
     return pl.read_csv(folder / "release.csv", infer_schema=False)
+
+
+def flat(numbers: Any, key: str = "") -> dict[str, Any]:
+    """Every number by its place, so that two answers can be compared; texts are left out."""
+    numbers = asdict(numbers) if is_dataclass(numbers) and not isinstance(numbers, type) else numbers
+    if not isinstance(numbers, dict | list | tuple):
+        return {} if isinstance(numbers, str) else {key: -1 if numbers is None else numbers}
+    places = numbers.items() if isinstance(numbers, dict) else enumerate(numbers)
+    return {at: each for place, inside in places for at, each in flat(inside, f"{key}.{place}").items()}

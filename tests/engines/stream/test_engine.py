@@ -7,20 +7,19 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.engines.stream import memory_needed as room
-from shoal.engines.stream.engine import engine_for
-from shoal.engines.stream.memory_needed import (
+from shoal.engines import memory_needed as room
+from shoal.engines.contract import Files
+from shoal.engines.memory_needed import (
     Size,
+    engine_for,
     memory_there_is,
     needed_in_memory,
     needed_in_portions,
     size_of_files,
 )
-from shoal.errors import NotEnoughMemoryError, ParameterError
+from shoal.errors import NotEnoughMemoryError
 from shoal.reading import CsvOptions
 from tests.engines.stream.tables import schema, table
-
-GB = 10**9
 
 
 @pytest.fixture
@@ -30,11 +29,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def chosen(
-    file: Path, there_is: int, monkeypatch: pytest.MonkeyPatch, *, asked: str = "auto", why: tuple[str, ...] = ()
-) -> str:
-    monkeypatch.setattr("shoal.engines.stream.engine.memory_there_is", lambda: there_is)
-    return engine_for(asked, [file], [file.suffix[1:]], schema(), why_not=why, csv=CsvOptions())
+def chosen(file: Path, there_is: int, monkeypatch: pytest.MonkeyPatch, *, why: tuple[str, ...] = ()) -> str:
+    monkeypatch.setattr("shoal.engines.memory_needed.memory_there_is", lambda: there_is)
+    return engine_for(Files(names=(str(file),)), schema(), why)
 
 
 def test_memory_where_the_table_fits_and_portions_where_only_persons_do(
@@ -42,9 +39,9 @@ def test_memory_where_the_table_fits_and_portions_where_only_persons_do(
 ) -> None:
     size = size_of_files([file], ["parquet"], CsvOptions(), "who")
     assert size is not None
-    monkeypatch.setattr("shoal.engines.stream.memory_needed.BASE", 0)
+    monkeypatch.setattr("shoal.engines.memory_needed.BASE", 0)
     in_memory, in_portions = needed_in_memory(size, schema()), needed_in_portions(size, schema(), 10)
-    monkeypatch.setattr("shoal.engines.stream.engine.needed_in_portions", lambda size, _: in_portions)
+    monkeypatch.setattr("shoal.engines.memory_needed.needed_in_portions", lambda size, _: in_portions)
     assert in_portions < in_memory
     assert chosen(file, 2 * in_memory, monkeypatch) == "memory"
     assert chosen(file, in_memory, monkeypatch) == "stream"
@@ -57,16 +54,9 @@ def test_what_does_not_fit_and_cannot_be_read_in_portions_is_refused_with_what_t
 ) -> None:
     with pytest.raises(NotEnoughMemoryError) as told:
         chosen(file, 1000, monkeypatch, why=("The method mdav does not.",))
-    for part in ("records needs about", "GB of memory", "mdav", "--engine memory"):
+    for part in ("records needs about", "GB of memory", "mdav", "engine='memory'"):
         assert part in str(told.value)
     assert told.value.exit_code == 2
-
-
-def test_what_is_forced_is_done_or_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert chosen(file, 1, monkeypatch, asked="memory") == "memory"
-    assert chosen(file, 100 * GB, monkeypatch, asked="stream") == "stream"
-    with pytest.raises(ParameterError, match="mdav"):
-        chosen(file, 100 * GB, monkeypatch, asked="stream", why=("The method mdav does not.",))
 
 
 def test_sizes_are_told_without_reading(tmp_path: Path) -> None:
@@ -129,4 +119,4 @@ def test_of_this_machine_something_is_known() -> None:
 
 
 def test_the_library_has_the_same_error() -> None:
-    assert issubclass(NotEnoughMemoryError, shoal.ShoalError)
+    assert issubclass(NotEnoughMemoryError, shoal.errors.ShoalError)

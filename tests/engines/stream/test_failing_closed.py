@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.engines.stream import protect_file, verify_file
-from shoal.engines.stream.mask import Buckets, Publisher
+from shoal.engines.stream.mask import DiskBuckets, Publisher
 from shoal.errors import CannotSatisfyError, InputError, OutputError, ParameterError, PrivacyNotMetError, SchemaError
 from tests.engines.stream.tables import schema, table
 
@@ -79,14 +79,14 @@ def test_a_model_that_the_whole_table_breaks_is_refused_as_in_memory(file: Path)
 
 def test_records_lie_in_a_folder_that_only_the_owner_sees(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, int]] = []
-    real = Buckets.bucket
+    real = DiskBuckets.bucket
 
-    def bucket(self: Buckets, number: int) -> pl.DataFrame:
+    def bucket(self: DiskBuckets, number: int) -> pl.DataFrame:
         work = self.parts[0].parent
         seen.append((stat.S_IMODE(work.stat().st_mode), stat.S_IMODE(work.parent.stat().st_mode) & 0o077))
         return real(self, number)
 
-    monkeypatch.setattr(Buckets, "bucket", bucket)
+    monkeypatch.setattr(DiskBuckets, "bucket", bucket)
     out = file.parent.parent / "out"
     protect_file(file, schema(), MODELS, out, portion=20, allow_alone=True)
     assert set(seen) == {(0o700, 0)}

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 import shoal
 from shoal import pipeline
 from shoal.engines.stream import protect_file, verify_file
-from shoal.reading import read_files
-from tests.engines.stream.tables import REGIONS, STAGES, read_release, schema, shown, table
+from shoal.publishing.codebook import CODEBOOKS
+from shoal.reading import read
+from tests.engines.stream.tables import REGIONS, STAGES, flat, read_release, schema, shown, table
+from tests.publishing.report.pages import Page
 
 MODELS = {
     "g-balance": [shoal.GBalance(g="0.6")],
@@ -48,7 +50,7 @@ def both(frame: pl.DataFrame, columns: shoal.Schema, models: Any, portion: int, 
         file, out = Path(folder, f"table.{ending}"), Path(folder, "out")
         options = {"allow_alone": True, **options}
         frame.write_parquet(file, row_group_size=13) if ending == "parquet" else frame.write_csv(file)
-        reading = read_files(file)
+        reading = read(file)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("shoal.reading.csv.BLOCK_BYTES", 40 * portion)
             patch.setattr("shoal.engines.stream.alone.MOST_CELLS", 30)  # so that several passes count
@@ -56,12 +58,16 @@ def both(frame: pl.DataFrame, columns: shoal.Schema, models: Any, portion: int, 
         held = pipeline.protect(reading.frame, columns, models, seed=5, **options)
         assert streamed.verdict.to_dict() == held.verdict.to_dict()
         assert streamed.risk == held.risk
-        assert streamed.utility == held.utility
+        assert flat(streamed.utility) == pytest.approx(flat(held.utility), rel=1e-9, abs=1e-12)
         assert streamed.lone_extremes == held.lone_extremes
+        held.write(Path(folder, "held"), format=ending, csv=reading.source.csv)
+        assert held.before is not None
+        assert flat(streamed.before) == pytest.approx(flat(held.before), rel=1e-12)
+        told, theirs = (json.loads((each / "steward/report.json").read_text()) for each in (out, Path(folder, "held")))
+        assert flat(told["report"]["risk"]) == pytest.approx(flat(theirs["report"]["risk"]), rel=1e-12)
         published = read_release(out)
         assert published.columns == held.published.frame.columns
         assert shown(published, columns.person) == shown(held.published.frame, columns.person)
-        held.write(Path(folder, "held"), format=ending, csv=reading.source.csv)
         assert (out / "steward/policy.toml").read_text() == Path(folder, "held/steward/policy.toml").read_text()
         books = [json.loads((each / "codebook.json").read_text()) for each in (out, Path(folder, "held"))]
         assert [[file["path"] for file in book.pop("files")] for book in books] == [[f"release.{ending}"]] * 2
@@ -89,6 +95,15 @@ def test_every_model(models: Any, method: str) -> None:
 )
 def test_every_kind_of_column(quasi: list[Any], mask: str, ending: str) -> None:
     both(table(4), schema(*quasi), [shoal.GBalance(g="0.5")], 11, ending, mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("method", "models"), [("mondrian", "k"), ("balance-tree", "t"), ("balance-tree", "l by frequency")]
+)
+def test_nodes_of_hierarchies_are_looked_at_alike(method: str, models: str) -> None:
+    """What models ask of values is counted over the whole file, also of cells along nodes."""
+    columns = schema(shoal.Nominal("region", REGIONS), shoal.Nominal("sex"), "weight")
+    both(table(6), columns, MODELS[models], 17, "parquet", method=method)
 
 
 @pytest.mark.parametrize("quasi", [["age"], ["age", shoal.Nominal("weight")]])
@@ -127,7 +142,7 @@ def test_any_table(
     both(frame, schema(*quasi), MODELS["several"][::2], portion, ending, **cut)
 
 
-def test_one_record_a_person() -> None:
+def test_one_record_per_person() -> None:
     dropped = ["who", "weight", "ratio", "born", "stage", "region", "zip", "score", "extra"]
     columns = shoal.Schema(quasi=["age", shoal.Nominal("sex")], sensitive=["disease"], kept=["note"], dropped=dropped)
     for method in ("balance-tree", "mondrian"):
@@ -164,6 +179,22 @@ def test_the_person_map_says_who_is_who(tmp_path: Path) -> None:
     assert published.select(kept).sort(kept).equals(theirs)
 
 
+def test_a_policy_makes_the_same_release_as_what_it_says(tmp_path: Path) -> None:
+    table(2).write_parquet(tmp_path / "t.parquet")
+    models = [shoal.PersonKAnonymity(k=2)]
+    policy = shoal.Policy.of(schema(), models, method="balance-tree", mask="range", allow_alone=True)
+    by_policy = protect_file(tmp_path / "t.parquet", policy, output=tmp_path / "one", seed=4)
+    held = shoal.protect(pl.read_parquet(tmp_path / "t.parquet"), policy, seed=4)
+    assert type(by_policy) is type(held)
+    assert (by_policy.engine, by_policy.risk, by_policy.utility) == ("stream", held.risk, held.utility)
+    assert shown(by_policy.data.collect(), "who") == shown(held.data, "who")
+    assert by_policy.groups.collect().height == held.risk.records
+    with pytest.raises(shoal.errors.ParameterError, match="while it was made"):
+        by_policy.write(tmp_path / "two")
+    with pytest.raises(shoal.errors.ParameterError, match="does not hold its records in memory"):
+        by_policy.attack()
+
+
 def test_what_is_known_of_the_run_is_written(tmp_path: Path) -> None:
     table(2).write_parquet(tmp_path / "t.parquet")
     protect_file(tmp_path / "t.parquet", schema(), [shoal.PersonKAnonymity(k=2)], tmp_path / "out", portion=10, seed=4,
@@ -171,11 +202,18 @@ def test_what_is_known_of_the_run_is_written(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "out/steward/manifest.json").read_text())
     assert (manifest["engine"], manifest["seed"], manifest["verdict"]["holds"]) == ("stream", "4", True)
     listed = {entry["path"] for entry in manifest["files"]}
-    assert listed == {"release.parquet", "codebook.json", "steward/groups.parquet", "steward/policy.toml",
-                      "steward/report.json", "steward/scheme.parquet"}  # fmt: skip
+    steward = ("groups.parquet", "policy.toml", "report.html", "report.json", "scheme.parquet")
+    assert listed == {"release.parquet", *CODEBOOKS, "summary.html", *(f"steward/{name}" for name in steward)}
     numbers = json.loads((tmp_path / "out/steward/report.json").read_text())
     assert numbers["person_k"] >= 2
-    assert any("report.html" in note for note in numbers["notes"])
+    assert "Exclude values" in numbers["report"]["left_out"]["attacks"]
+    page = Page((tmp_path / "out/steward/report.html").read_text())
+    for sentence in numbers["report"]["left_out"].values():
+        assert sentence in page.text
+    assert "Distributions before and after" not in page.text
+    assert "Total variation" not in page.text
+    assert str(numbers["before"]["unique_persons"]) in page.text
+    assert "2 persons" in Page((tmp_path / "out/summary.html").read_text()).text or numbers["person_k"] > 2
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -184,5 +222,5 @@ def test_dates_with_zones_are_those_of_memory(ending: str) -> None:
     frame = table(40).with_columns(berlin)
     both(frame, schema(shoal.Date("born")), MODELS["person-k"], 7, ending)
     utc = frame.with_columns(pl.col("born").dt.convert_time_zone("UTC"))
-    with pytest.raises(shoal.SchemaError, match=r"'born' holds .* times in UTC"):
+    with pytest.raises(shoal.errors.SchemaError, match=r"'born' holds .* times in UTC"):
         both(utc, schema(shoal.Date("born")), MODELS["person-k"], 7, ending)

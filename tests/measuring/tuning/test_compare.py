@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import CannotSatisfyError, ParameterError
+from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.judging.risk import Risk
 from shoal.measuring.tuning import Comparison, compare
 from shoal.measuring.tuning.comparison import parse_levels
@@ -35,7 +35,7 @@ def test_a_row_is_what_protect_gives_at_its_threshold(compared: Comparison) -> N
     row = next(row for row in compared.rows if row.method == "balance-tree:cut=median" and row.model == "g-balance")
     assert row.point is not None
     release = shoal.protect(visits(200), SCHEMA, row.point.models, cut="median", measure_input=False)
-    assert release.utility.ane == row.point.loss
+    assert release.utility.loss == row.point.loss
 
 
 def test_the_risk_itself_as_a_model_loses_least(compared: Comparison) -> None:
@@ -84,7 +84,7 @@ def test_without_a_bound_methods_stand_side_by_side_under_the_same_models() -> N
         release = shoal.protect(visits(200), SCHEMA, models, measure_input=False, **options)  # type: ignore[arg-type]
         assert row.point is not None
         assert (row.model, row.target) == (None, None)
-        assert (row.point.loss, row.point.risk) == (release.utility.ane, of_the_groups(release.risk))
+        assert (row.point.loss, row.point.risk) == (release.utility.loss, of_the_groups(release.risk))
     rows = found.to_dict()["rows"]
     assert [row["method"] for row in rows] == ["balance-tree:cut=median", "mondrian"]  # type: ignore[attr-defined]
     assert all(row["met"] and row["models"] == {"person-k-anonymity": 4, "record-risk": 0.3} for row in rows)  # type: ignore[attr-defined]
@@ -119,7 +119,34 @@ def test_what_may_be_left_out_is_left_out_as_in_protect() -> None:
     assert release.risk.persons == 59
     row = compare(frame, SCHEMA, models, methods=["balance-tree"], **budget).rows[0]  # type: ignore[arg-type]
     assert row.point is not None
-    assert (row.point.loss, row.point.risk) == (release.utility.ane, of_the_groups(release.risk))
+    assert (row.point.loss, row.point.risk) == (release.utility.loss, of_the_groups(release.risk))
     bound = compare(frame, SCHEMA, methods=["balance-tree"], by=["record-risk"], at="max_gidr=0.3", **budget).rows[0]  # type: ignore[arg-type]
     assert bound.point is not None
-    assert (bound.point.loss, bound.point.risk) == (release.utility.ane, of_the_groups(release.risk))
+    assert (bound.point.loss, bound.point.risk) == (release.utility.loss, of_the_groups(release.risk))
+
+
+def test_rows_say_how_well_a_column_is_still_predicted() -> None:
+    models = [shoal.PersonKAnonymity(k=5)]
+    found = compare(visits(120), SCHEMA, models, methods=["balance-tree", "mondrian"], seed=1, usefulness="disease")
+    release = shoal.protect(visits(120), SCHEMA, models, seed=1, measure_input=False, usefulness="disease")
+    assert release.useful is not None
+    told = found.rows[0].prediction
+    assert told is not None
+    assert told.measure == "auc"
+    assert told.release["auc"] == pytest.approx(release.useful.prediction.release["auc"])
+    assert found.predictions == ("auc of disease", "with the original")
+    assert found.predicted(found.rows[0]) == (f"{told.release['auc']:.3f}", f"{told.original['auc']:.3f}")
+    assert found.rows[0].to_dict()["usefulness"] == told.to_dict()
+    assert "auc of disease" in repr(found)
+    assert compare(visits(40), SCHEMA, models, methods=["balance-tree"]).predictions == ()
+
+
+def test_bounds_are_compared_by_what_is_predicted_too() -> None:
+    found = compare(
+        visits(60), SCHEMA, methods=["balance-tree"], at=parse_levels("max_gidr=0.5,0.0001"), by=["person-k"], seed=1,
+        usefulness={"target": "disease"},
+    )  # fmt: skip
+    assert [row.prediction is None for row in found.rows] == [False, True]
+    assert found.predicted(found.rows[1]) == ("-", "-")
+    with pytest.raises(SchemaError, match="Usefulness is asked for 'nothing'"):
+        compare(visits(60), SCHEMA, [shoal.PersonKAnonymity(k=5)], usefulness="nothing")

@@ -154,7 +154,11 @@ def test_targets_of_values_need_a_sensitive_attribute() -> None:
 
 def test_the_picture_shows_every_point_and_tells_it_in_words(tuned: Tuning) -> None:
     picture = frontier_svg(tuned)
-    assert picture.count("<circle") == len(tuned.points) + 1
+    assert picture.count("<g><title>") == len(tuned.points)
+    assert picture.count('r="9" class="chosen"') == 1
+    assert "target: at most 20\N{NO-BREAK SPACE}%</text>" in picture
+    assert 'class="tried"/><circle' not in picture  # what is chosen is never told to be worse than another
+    assert "var(" not in picture  # which not every viewer of pictures knows
     assert f"{len(tuned.points)} settings tried" in picture
     assert "record-risk 0.2" in picture
     assert picture.count("http") == 1  # the name of the format

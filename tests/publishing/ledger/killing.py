@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import shoal.demo.clinics
+import shoal.engines.memory.write
 import shoal.pipeline
 import shoal.publishing.pages
-import shoal.publishing.write
 from shoal.publishing import folder as folder_module
 from shoal.publishing import manifest as manifest_module
 from shoal.publishing.ledger import key as key_module
 from shoal.publishing.ledger import ledger as ledger_module
 from shoal.publishing.manifest import check_manifest, read_manifest
 
-WATCHED = {folder_module.__file__, ledger_module.__file__, key_module.__file__, shoal.publishing.write.__file__}
+WATCHED = {folder_module.__file__, ledger_module.__file__, key_module.__file__, shoal.engines.memory.write.__file__}
 STEPS_OF_SQLITE = 5
 """A kill can come after so many steps of SQLite's own machine."""
 

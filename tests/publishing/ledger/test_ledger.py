@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.memory import write as write_module
 from shoal.errors import InputError, OutputError, ParameterError, PrivacyNotMetError, ShoalWarning
 from shoal.publishing import folder as folder_module
-from shoal.publishing import write as write_module
 from shoal.publishing.ledger import Ledger
 from shoal.publishing.ledger import ledger as ledger_module
 from shoal.publishing.ledger.key import create_key, read_key

@@ -19,6 +19,7 @@ from shoal.cli.main import cli
 from shoal.errors import CannotSatisfyError, InputError, ParameterError, PrivacyNotMetError, SchemaError
 from shoal.grouping import BalanceTree
 from shoal.policy import Policy
+from shoal.publishing.codebook import CODEBOOKS
 from shoal.publishing.related import Star, StarTable, protect_star, read_star, verify_star, write_star
 
 CHAIN = Star(
@@ -335,7 +336,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert code == 0, err
     assert json.loads(out)["tables"]["person"] == 300
     leaving = {path.name for path in Path("out").iterdir() if path.is_file()}
-    assert leaving == {"release-person.csv", "release-encounter.csv", "release-condition.csv", "codebook.json"}
+    assert leaving == {"release-person.csv", "release-encounter.csv", "release-condition.csv", *CODEBOOKS}
     code, out, err = run("verify", "out", "--json")
     assert code == 0, out + err
     assert run("verify", "out")[0] == 0
@@ -354,7 +355,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("attack", "out"), "related tables"),
         (("report", "out"), "related tables"),
         (("apply", "out", "person.csv", "-o", "other"), "not of related ones"),
-        (("protect", "--policy", "star.toml", "-o", "other", "--engine", "stream"), "joins tables in memory"),
+        (("protect", "--policy", "star.toml", "-o", "other", "--engine", "stream"), "with related tables"),
         (("protect", "--policy", "renamed.toml", "-o", "other"), "[source] rename"),
     ):
         code, _, err = run(*arguments)

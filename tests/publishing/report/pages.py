@@ -10,6 +10,7 @@ from typing import Any
 import shoal
 from shoal import Nominal, Schema
 from shoal.demo.patients import made_up_patients
+from shoal.masks import History
 from shoal.publishing.release import Release
 
 VOID = {"br", "hr", "meta", "col", "rect", "line", "circle", "path"}
@@ -109,6 +110,7 @@ MODELS = [shoal.PersonKAnonymity(k=5), shoal.HAffiliation(h=0.8)]
 KINDS = [
     "range", "mean", "suppress", "perturb", "anatomize", "anatomize range", "permute", "permute range",
     "no sensitive attribute", "no person column", "hierarchy", "budget", "few persons", "queries", "rules",
+    "usefulness", "usefulness number", "histories",
 ]  # fmt: skip
 
 
@@ -146,6 +148,13 @@ def release_of(kind: str) -> Release:
             return shoal.protect(clinics(), schema, [shoal.GBalance(g=0.5)], measure_input=False, seed=5)
         case "queries":
             return shoal.protect(frame, SCHEMA, MODELS, queries=40, seed=5)
+        case "usefulness" | "usefulness number":
+            target = "age" if "number" in kind else "treatment"
+            return shoal.protect(frame, SCHEMA, MODELS, usefulness={"target": target, "queries": 40}, seed=5)
+        case "histories":
+            history = History(hierarchies={"disease": shoal.Hierarchy.of_icd10(frame["disease"].drop_nulls().unique())})
+            models = [*MODELS, shoal.HistoryK(k=3), shoal.CountK(k=3)]
+            return shoal.protect(frame, SCHEMA, models, history=history, seed=5)
         case "rules":
             once = frame.unique("patient", keep="first", maintain_order=True)
             schema = Schema(person="patient", quasi=["age", Nominal("gender")], sensitive=["treatment"],

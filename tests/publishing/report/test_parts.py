@@ -67,9 +67,11 @@ def test_charts_stay_inside_their_drawing(shares: list[float], data: st.DataObje
     series = [Series("before", "before", shares), Series("after", "after", shares[::-1])]
     texts = [[f"{value:.1%}" for value in each.values] for each in series]
     for chart in (
-        column_chart(labels, series, title="t", description="d"),
-        bar_chart(labels, series, title="t", description="d", texts=texts, ticks=shares),
-        dumbbell_chart(labels, shares, shares[::-1], title="t", description="d", low=0, high=1),
+        column_chart(labels, series, title="t", description="d", across="a", upwards="b"),
+        bar_chart(
+            labels, series, title="t", description="d", texts=texts, across="a", marks=Series("blind", "mark", shares)
+        ),
+        dumbbell_chart(labels, shares, shares[::-1], title="t", description="d", low=0, high=1, across="a"),
     ):
         (svg,) = Page(chart).all("svg")
         _, _, width, height = map(float, svg.attributes["viewbox"].split())
@@ -85,6 +87,7 @@ def test_charts_stay_inside_their_drawing(shares: list[float], data: st.DataObje
 
 
 def test_a_value_that_is_not_there_is_not_drawn() -> None:
-    chart = Page(dumbbell_chart(["a"], [0.5], [None], title="t", description="d", low=-1, high=1))
-    assert [each.attributes["class"] for each in chart.all("circle")] == ["ring"]
+    chart = Page(dumbbell_chart(["a"], [0.5], [None], title="t", description="d", low=-1, high=1, across="a"))
+    kinds = [each.attributes["class"] for each in chart.all("circle")]
+    assert [kind for kind in kinds if not kind.startswith("key ")] == ["ring"]
     assert NOT_KNOWN in chart.root.text

@@ -19,7 +19,7 @@ PLACES = {"/": "The first records", "/columns": "What each column is", "/risk": 
           "/protect": "What it costs", "/release": "May be handed out"}  # fmt: skip
 
 
-@pytest.mark.parametrize("look", ["light", "dark"])
+@pytest.mark.parametrize("look", ["light", pytest.param("dark", marks=pytest.mark.long)])
 @pytest.mark.parametrize("place", PLACES)
 def test_nothing_serious_is_found_on_a_finished_page(demo: Served, open_page: Opened, place: str, look: str) -> None:
     page = open_page(demo, place, color_scheme=look)
@@ -77,6 +77,7 @@ def tab_to(page: Any, found: Any, *, most: int = 150) -> None:
     raise AssertionError("Tab does not lead there")
 
 
+@pytest.mark.long
 def test_with_the_keyboard_alone(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     _, page = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=150)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.web.browser import steward
 from tests.web.browser.conftest import Served, go
 from tests.web.serving import as_saved
@@ -32,6 +34,7 @@ def test_a_tab_that_is_behind_is_told_and_changes_nothing(serve: Serve, open_pag
     )
 
 
+@pytest.mark.long
 def test_both_tabs_see_the_same_work(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     served, first = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=150)
     second = open_page(served, "/risk")
@@ -52,6 +55,7 @@ def test_both_tabs_see_the_same_work(serve: Serve, open_page: Opened, tmp_path: 
     assert len(list((served.project / "runs").iterdir())) == 1
 
 
+@pytest.mark.long
 def test_what_was_changed_since_is_not_handed_out(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     served, page = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=150)
     steward.set_percent(page, "record risk", 30)
@@ -72,6 +76,7 @@ def test_what_was_changed_since_is_not_handed_out(serve: Serve, open_page: Opene
     assert "Choices were changed" in answer.text()
 
 
+@pytest.mark.long
 def test_no_release_is_made_of_choices_that_the_page_does_not_show(
     serve: Serve, open_page: Opened, tmp_path: Path
 ) -> None:

@@ -18,10 +18,10 @@ from shoal.table.schema import Schema
 from shoal.table.table import Table
 
 
-def face(
+def against_adversary(
     table: Table, models: Sequence[Model], knowledge: Knowledge | None = None, *, is_linked: bool
 ) -> tuple[Table, tuple[Model, ...]]:
-    """The table facing an adversary, and the models bound to what the adversary knows.
+    """The table against an adversary, and the models bound to what the adversary knows.
 
     Where no model reckons with an adversary nothing changes. Where models bring no rules, these are mined from the
     table.
@@ -51,7 +51,7 @@ def face(
         rules = knowledge_rules(table, knowledge=_mining(models, knowledge))
     elif knowledge is not None and knowledge.facts:
         raise ParameterError("Facts are stated beside rules that a model brings. Put them together.")
-    table = table.facing(rules, is_linked=is_linked)
+    table = table.against(rules, is_linked=is_linked)
     _refuse_contradictions(table, rules)
     return table, bound_to(models, rules)
 

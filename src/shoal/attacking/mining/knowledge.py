@@ -103,7 +103,7 @@ def knowledge_rules(
     if absent:
         warnings.warn(
             f"{absent:,} of {len(struck):,} rules that are struck out were not mined, so striking them changes "
-            "nothing. 'shoal mine' shows those that were.",
+            "nothing. shoal.mine gives those that were.",
             ShoalWarning,
             stacklevel=2,
         )

@@ -26,7 +26,7 @@ _CLOSED = re.compile(rf"({_NUMBER})(?:-| to )({_NUMBER})")
 
 @dataclass(frozen=True)
 class Values:
-    """The different values of a quasi-identifier: a code a record, and what each code stands for."""
+    """The different values of a quasi-identifier: one code per record, and what each code stands for."""
 
     column: str
     codes: Codes
@@ -100,7 +100,7 @@ class Values:
         return self._are(text.startswith(node) for text in self.known)
 
     def _are(self, claims: Iterable[bool]) -> NDArray[np.bool_]:
-        """A truth value a code, from one for each value that is not missing."""
+        """One truth value per code, from one for each value that is not missing."""
         return np.append(np.fromiter(claims, dtype=np.bool_), [False] * self.has_missing).astype(np.bool_)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal.attacking.mining.expectation import needed_support
 from shoal.attacking.mining.nodes import Values, texts_of_values, values_of
 from shoal.attacking.mining.rules import Item
-from shoal.attacking.mining.trees import ABSENT, Tree, check_margin, tree_of
+from shoal.attacking.mining.trees import ABSENT, ValueTree, check_margin, tree_of
 from shoal.errors import SchemaError, did_you_mean
 from shoal.table.table import Table
 
@@ -47,7 +47,7 @@ class Targets:
 
     @property
     def n_words(self) -> int:
-        """How many words of 64 bits hold one bit a value."""
+        """How many words of 64 bits hold one bit per value."""
         return -(-self.n_values // BITS)
 
     def within_reach(self, support: NDArray[np.float64]) -> BitArray:
@@ -144,7 +144,7 @@ def _are_enough(values: Values, least: float, margin: Mapping[str, float]) -> ND
 
 
 def _entries(
-    values: Sequence[Values], trees: Sequence[Tree], margin: Mapping[str, float]
+    values: Sequence[Values], trees: Sequence[ValueTree], margin: Mapping[str, float]
 ) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
     """For each value of each column, numbered through, the nodes it belongs to: starts, nodes, degrees."""
     starts, nodes, degrees = [np.zeros(1, np.int64)], [], []
@@ -175,8 +175,8 @@ def _kinds(table: Table, values: Sequence[Values]) -> tuple[IntArray, IntArray, 
     plain = np.flatnonzero(is_plain)
     key = np.zeros(len(plain), dtype=np.int64)
     for place, each in enumerate(values):
-        key, _ = counting.number_distinct(key * each.n_codes + only[plain, place])
-        key = key.astype(np.int64)
+        numbers, _ = counting.number_distinct(key * each.n_codes + only[plain, place])
+        key = numbers.astype(np.int64)
     n_plain = int(key.max(initial=-1)) + 1
     example = np.empty(n_plain, dtype=np.int64)
     example[key] = plain

@@ -66,7 +66,7 @@ class Rule:
         object.__setattr__(self, "when", tuple(self.when))
         columns = [item.column for item in self.when]
         if not columns:
-            raise ParameterError(f"A rule about '{self.never.column}' says of nobody when it holds. Name an item.")
+            raise ParameterError(f"A rule about '{self.never.column}' does not say whom it is about. Name an item.")
         if len(set(columns)) < len(columns):
             raise ParameterError("A rule may name each column once only: a person has no two values at a time.")
         if self.never.column in columns:
@@ -242,7 +242,7 @@ def _persons(frame: pl.DataFrame, schema: Schema) -> tuple[Codes, int]:
 def _items_of_persons(
     items: Sequence[Item], frame: pl.DataFrame, schema: Schema, person_of_record: Codes, n_persons: int
 ) -> NDArray[np.uint64]:
-    """For each person one bit an item: whether any of their records satisfies it."""
+    """For each person one bit per item: whether any of their records satisfies it."""
     n_words = -(-len(items) // BITS)
     of_records = np.zeros((len(frame), n_words), dtype=np.uint64)
     for name in dict.fromkeys(item.column for item in items):

@@ -54,7 +54,7 @@ class Level:
 
 def most_general(people: People, targets: Targets, *, max_len: int, use_minimum: bool) -> Iterator[Excluded]:
     """Every most general (itemset, excluded value), the shortest itemsets first."""
-    search = _Search(people, targets, use_minimum)
+    search = _RuleSearch(people, targets, use_minimum)
     levels = [search.empty_itemset(), search.single_nodes()]
     while True:
         yield from _excluded(levels, targets)
@@ -93,7 +93,7 @@ def _nodes_of(levels: list[Level], place: int) -> tuple[int, ...]:
     return tuple(reversed(nodes))
 
 
-class _Search:
+class _RuleSearch:
     """Counts itemsets with the kernels, one prefix at a time."""
 
     def __init__(self, people: People, targets: Targets, use_minimum: bool) -> None:

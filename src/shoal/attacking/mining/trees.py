@@ -23,7 +23,7 @@ ABSENT = -1
 
 
 @dataclass(frozen=True)
-class Tree:
+class ValueTree:
     """The nodes of a column but for the root; a node has a smaller number than those in the columns after it."""
 
     column: str
@@ -83,7 +83,7 @@ def _fuzzy(
     return np.concatenate(codes), np.concatenate(nodes), np.concatenate(degrees)
 
 
-def tree_of(values: Values, *, is_enough: NDArray[np.bool_] | None = None) -> Tree:
+def tree_of(values: Values, *, is_enough: NDArray[np.bool_] | None = None) -> ValueTree:
     """The nodes of a column: those of its hierarchy, intervals of numbers, months and years of dates, or its values.
 
     Parameters
@@ -115,7 +115,7 @@ def _chains_in(hierarchy: Hierarchy, texts: Sequence[str], column: str) -> Itera
         )
 
 
-def _tree_of_chains(values: Values, chains: Iterator[list[str]] | Sequence[list[str]]) -> Tree:
+def _tree_of_chains(values: Values, chains: Iterator[list[str]] | Sequence[list[str]]) -> ValueTree:
     named: dict[str, int] = {}
     above: dict[str, str | None] = {}
     found = list(chains) + [[MISSING]] * values.has_missing
@@ -127,13 +127,13 @@ def _tree_of_chains(values: Values, chains: Iterator[list[str]] | Sequence[list[
     node_of_code = np.full((len(found), max(map(len, found), default=1)), ABSENT, dtype=np.int64)
     for code, chain in enumerate(found):
         node_of_code[code, : len(chain)] = [named[name] for name in chain]
-    return Tree(values.column, tuple(named), parent, node_of_code)
+    return ValueTree(values.column, tuple(named), parent, node_of_code)
 
 
 # Numbers without a hierarchy
 
 
-def _tree_of_numbers(values: Values, is_enough: NDArray[np.bool_] | None) -> Tree:
+def _tree_of_numbers(values: Values, is_enough: NDArray[np.bool_] | None) -> ValueTree:
     """Values, then intervals of one width, merged two by two while more than one is left."""
     assert values.numbers is not None
     worth = np.ones(values.n_codes, np.bool_) if is_enough is None else is_enough | values.is_missing
@@ -152,7 +152,7 @@ def _tree_of_numbers(values: Values, is_enough: NDArray[np.bool_] | None) -> Tre
         levels.append(np.where(is_new, node, ABSENT))
         top = np.where(is_new, node, top)
     above_node = np.array([parent[number] for number in range(len(number_of_label))], dtype=np.int64)
-    return Tree(values.column, tuple(number_of_label), above_node, np.stack(levels, axis=1))
+    return ValueTree(values.column, tuple(number_of_label), above_node, np.stack(levels, axis=1))
 
 
 def _intervals(numbers: NDArray[np.float64]) -> Iterator[tuple[list[str], NDArray[np.int64]]]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.engines.spark.release import SparkRelease
     from shoal.engines.spark.run import protect
-__all__ = ["SparkRelease", "protect"]
+__all__ = ["protect"]
 
 
 def __getattr__(name: str) -> Any:  # executors import the parts they need, and not the whole pipeline
@@ -18,8 +17,4 @@ def __getattr__(name: str) -> Any:  # executors import the parts they need, and 
         from shoal.engines.spark.run import protect
 
         return protect
-    if name == "SparkRelease":
-        from shoal.engines.spark.release import SparkRelease
-
-        return SparkRelease
     raise AttributeError(f"module 'shoal.engines.spark' has no attribute '{name}'")

@@ -31,17 +31,17 @@ MASS_GRID = 2**19
 """Steps from the lowest to the highest value of a quasi-identifier in which squares are reckoned."""
 
 UNEVEN = 1e18
-"""What an uneven cut is worth less than any other."""
+"""By so much an uneven cut is worth less than any other."""
 
 OUTWEIGHS = 1e6
 
 BOUNDED = frozenset({"most_persons_of_value", "most_records_of_value"})
-"""Counts that a part of a table never has larger than the table: if a model holds with the table's, it holds."""
+"""Counts that are never larger in a part than in the whole: a model that holds with those of the whole holds."""
 
 COUNTED = ("persons", "records", "squared", "most", "logs")
 
 
-class Source(Protocol):
+class SparkSource(Protocol):
     """Counts the persons of nodes."""
 
     def bins(self, tree: CoarseTree, nodes: Sequence[int]) -> pl.DataFrame:
@@ -110,7 +110,7 @@ class CoarseTree:
 
 @dataclass(frozen=True)
 class _Counted:
-    """Counts of parts of a node, one column a part: persons, records, squared records, most records; and logarithms."""
+    """Counts of the parts of a node, a column each: persons, records, squared records, most records; and logarithms."""
 
     whole: NDArray[np.int64]
     logs: NDArray[np.float64]
@@ -178,11 +178,11 @@ class Cells:
 
 
 class Grower:
-    """Grows a coarse tree level by level: one pass over the persons a level, and more where values are counted."""
+    """Grows a coarse tree level by level: one pass over the persons per level, and more where values are counted."""
 
     def __init__(
         self,
-        source: Source,
+        source: SparkSource,
         models: Sequence[Model],
         *,
         is_nominal: NDArray[np.bool_],

@@ -48,7 +48,7 @@ def _ours(error: Exception) -> ShoalError:
     if told is None:
         return InputError(
             f"Spark could not finish the work ({type(error).__name__}). Its own log says why; look there for executors "
-            "that were lost or ran out of memory. Fewer persons a cell (cell_persons) take less memory."
+            "that were lost or ran out of memory. Fewer persons per cell (cell_persons) take less memory."
         )
     kind = getattr(errors, told["kind"] or "", InputError)
     message = told["message"].strip()

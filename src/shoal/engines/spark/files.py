@@ -22,7 +22,7 @@ from shoal import errors
 from shoal.engines.spark.errors import ExecutorError, explained
 from shoal.engines.spark.group import in_batches
 from shoal.errors import InputError, ShoalError
-from shoal.reading import CsvOptions, Reading
+from shoal.reading import CsvOptions, Reading, format_of_ending, formats_on, is_on
 from shoal.reading.combine import note_on_counts, put_under_one_another
 from shoal.reading.csv import (
     BLOCK_BYTES,
@@ -35,8 +35,8 @@ from shoal.reading.csv import (
     records_of_block,
 )
 from shoal.reading.encoding import is_utf8
+from shoal.reading.packed import is_packed
 from shoal.reading.parquet import number_of_records, parquet_of_bytes, read_records
-from shoal.reading.read import FORMAT_OF_ENDING
 from shoal.reading.source import Source, check_is_file, read_bytes, refuse_pipe
 from shoal.table.schema import Nominal, Ordered, Quasi, Schema
 from shoal.table.table import refuse_unpublishable
@@ -45,13 +45,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructType
 
-READABLE = ("csv", "parquet")
-RECORDS_A_PIECE = 250_000
+RECORDS_PER_PIECE = 250_000
 """So many records of a Parquet file are read at a time."""
-BYTES_A_TASK = 1 << 25
+BYTES_PER_TASK = 1 << 25
 """Small files are read by one task after the other, until they have so many bytes together."""
 MOST_BYTES = 2**31 - 1
-"""So large a file Spark hands to an executor, where only Spark can reach it."""
+"""The largest file that Spark hands to an executor, where only Spark can reach it."""
 WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
 """Whole numbers for which Spark has no type."""
 
@@ -87,7 +86,7 @@ def read_tables(
     Raises
     ------
     InputError, SchemaError
-        As `shoal.reading.read_files`, in the same words; also for columns of types that Spark does not have.
+        As `shoal.read`, in the same words; also for columns of types that Spark does not have.
     """
     csv = csv or CsvOptions()
     formats = {format_of(path) for path in paths}
@@ -100,9 +99,7 @@ def read_tables(
     with explained():
         seen, records_of_piece = _seen(spark, plan)
     readings = [
-        Reading(
-            pl.DataFrame(schema=own.types), Source((Path(file),), "csv" if format == "csv" else "parquet"), own.notes
-        )
+        Reading(pl.DataFrame(schema=own.types), Source((Path(file),), format), own.notes)
         for file, own in zip(files, seen, strict=True)
     ]
     like = put_under_one_another(readings).frame
@@ -120,20 +117,19 @@ def read_tables(
 
 def format_of(path: str) -> str:
     """The format of a file or a folder of files, by its ending or by those of the files in it."""
-    ending = Path(path.rstrip("/")).suffix.lower()
     inside = _local(path)
     if inside is not None:
         refuse_pipe(inside)
-    formats = {FORMAT_OF_ENDING.get(ending)}
+    formats = {format_of_ending(path.rstrip("/"))}
     if formats == {None} and inside is not None and inside.is_dir():
-        formats = {FORMAT_OF_ENDING.get(Path(part).suffix.lower()) for part in _inside(inside)}
+        formats = {format_of_ending(part) for part in _inside(inside)}
     format = formats.pop() if len(formats) == 1 else None
-    if format not in READABLE:
+    if format is None or not is_on("spark", format.name):
         raise InputError(
-            f"Spark reads CSV and Parquet, files or folders of them; which '{Path(path).name}' is cannot be told from "
-            "its ending. Let it end with .csv or .parquet, or protect it in memory."
+            f"Spark reads {formats_on('spark')}, files or folders of them; which '{Path(path).name}' is cannot be told "
+            "from its ending. Let it end with .csv or .parquet, or protect it in memory."
         )
-    return format
+    return format.name
 
 
 # Which files
@@ -287,13 +283,14 @@ class _Plan:
 
 def _slices(number: int, file: str, dropped: frozenset[str]) -> list[Piece]:
     n_records, n_bytes = number_of_records(Path(file), dropped), Path(file).stat().st_size
-    starts = range(0, n_records, RECORDS_A_PIECE)
-    return [Piece(number, file, n_bytes // len(starts), start, RECORDS_A_PIECE) for start in starts]
+    starts = range(0, n_records, RECORDS_PER_PIECE)
+    return [Piece(number, file, n_bytes // len(starts), start, RECORDS_PER_PIECE) for start in starts]
 
 
 def _is_cut(file: str, csv: CsvOptions) -> bool:
     """Whether a CSV file is read in blocks: a large one that can be cut where its bytes lie."""
-    is_plain = is_utf8(csv.encoding) and csv.decimal == "." and not file.lower().endswith(".gz")
+    is_plain = is_utf8(csv.encoding) and csv.decimal == "." and not (csv.thousands or csv.date_format)
+    is_plain = is_plain and not is_packed(file)
     return is_plain and Path(file).stat().st_size > BLOCK_BYTES
 
 
@@ -317,7 +314,7 @@ def _blocks(number: int, blocks: CsvBlocks) -> list[Piece]:
 
 def _tasks(pieces: Sequence[Piece], parallelism: int) -> list[list[Piece]]:
     """Pieces for one task each; small ones together, but not so that tasks are fewer than can work at a time."""
-    most = min(BYTES_A_TASK, sum(piece.n_bytes for piece in pieces) // (2 * parallelism))
+    most = min(BYTES_PER_TASK, sum(piece.n_bytes for piece in pieces) // (2 * parallelism))
     tasks: list[list[Piece]] = [[]]
     for piece in pieces:
         if sum(own.n_bytes for own in tasks[-1]) + piece.n_bytes > most and tasks[-1]:
@@ -330,7 +327,7 @@ def _tasks(pieces: Sequence[Piece], parallelism: int) -> list[list[Piece]]:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenFiles:
     """What a piece or a file holds; `refused` is the kind and the words of the error."""
 
     records: int = 0
@@ -344,7 +341,7 @@ class Seen:
     refused: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, reading: Reading, quotes: Quotes) -> Seen:
+    def of(cls, reading: Reading, quotes: Quotes) -> SeenFiles:
         """What was read holds."""
         frame = reading.frame
         wide = [name for name, dtype in frame.schema.items() if dtype in WIDE and len(frame) > frame[name].null_count()]
@@ -355,7 +352,7 @@ class Seen:
             frozenset(name for name in fine if (frame[name].to_physical() % 1000 != 0).any()),
         )  # fmt: skip
 
-    def and_(self, other: Seen) -> Seen:
+    def and_(self, other: SeenFiles) -> SeenFiles:
         """What two pieces of one file hold, in their order."""
         ends = dict(self.ends)
         for name, (low, high) in other.ends.items():
@@ -366,7 +363,7 @@ class Seen:
         )  # fmt: skip
 
 
-def _seen(spark: SparkSession, plan: _Plan) -> tuple[list[Seen], dict[tuple[int, int], int]]:
+def _seen(spark: SparkSession, plan: _Plan) -> tuple[list[SeenFiles], dict[tuple[int, int], int]]:
     """What every file holds, and how many records each piece has; the first refusal in the order of files is raised."""
 
     def look(batches: Iterator[Any]) -> Iterator[Any]:
@@ -375,14 +372,14 @@ def _seen(spark: SparkSession, plan: _Plan) -> tuple[list[Seen], dict[tuple[int,
         for batch in batches:
             for piece, content in plan.pieces(batch):
                 try:
-                    own = Seen.of(*plan.read(piece, content))
+                    own = SeenFiles.of(*plan.read(piece, content))
                 except ShoalError as error:
-                    own = Seen(refused=(type(error).__name__, str(error)))
+                    own = SeenFiles(refused=(type(error).__name__, str(error)))
                 told = pickle.dumps((piece.file, piece.start, own))
                 yield pa.RecordBatch.from_arrays([pa.array([told], pa.binary())], names=["seen"])
 
     rows = plan.rows(spark).mapInArrow(look, "seen binary").collect()
-    seen: dict[int, Seen] = {}
+    seen: dict[int, SeenFiles] = {}
     records: dict[tuple[int, int], int] = {}
     for file, start, own in sorted((pickle.loads(row["seen"]) for row in rows), key=lambda told: told[:2]):
         if own.refused is not None:
@@ -399,7 +396,7 @@ def _seen(spark: SparkSession, plan: _Plan) -> tuple[list[Seen], dict[tuple[int,
 # As Spark has them
 
 
-def _form(spark: SparkSession, like: pl.DataFrame, dropped: frozenset[str], seen: Sequence[Seen]) -> StructType:
+def _form(spark: SparkSession, like: pl.DataFrame, dropped: frozenset[str], seen: Sequence[SeenFiles]) -> StructType:
     """The columns as Spark has them; refuse what it cannot hold as it is."""
     from pyspark.sql.types import StringType, StructField, StructType
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.engines.spark.code import COUNTED, MASS_GRID, CoarseTree
 from shoal.engines.spark.read import Facts, frame_of, mapped, quoted
 from shoal.models.entropy import times_log2
-from shoal.table.columns import NumberColumn, Whole
+from shoal.table.columns import NumberColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 STEPS = 2**39
 """Steps from the lowest to the highest value of a number, in which persons' records are added up."""
 
-PERSONS_A_COUNT = 200_000
+PERSONS_PER_COUNT = 200_000
 """About how many persons are counted at a time."""
 
 PERSON, RECORDS, CELL = "person", "records", "cell"
 
 
 @dataclass(frozen=True)
-class PersonPoints:
+class SparkPoints:
     """How lines of persons become points: a number between 0 and `top` for each quasi-identifier."""
 
     is_nominal: NDArray[np.bool_]
     top: NDArray[np.float64]
 
     @classmethod
-    def of(cls, facts: Facts) -> PersonPoints:
+    def of(cls, facts: Facts) -> SparkPoints:
         """The points of a table's persons."""
         nominal, top = [], []
         for column in facts.quasi.values():
@@ -47,7 +47,7 @@ class PersonPoints:
         return cls(np.array(nominal), np.array(top))
 
     def points(self, rows: pl.DataFrame) -> NDArray[np.float64]:
-        """One point a person: the mean over their records, the lowest of their categories."""
+        """One point per person: the mean over their records, the lowest of their categories."""
         records = rows[RECORDS].to_numpy()
         columns = [
             rows[f"x{j}"].to_numpy() if self.is_nominal[j] else rows[f"x{j}"].to_numpy() / records / STEPS
@@ -76,7 +76,7 @@ def coded(frame: pl.DataFrame, facts: Facts, *, with_values: bool) -> pl.DataFra
 
 
 def persons_of(frame: DataFrame, facts: Facts, *, with_values: bool) -> DataFrame:
-    """One line a person: how many records, the sums of their values, and where asked the sensitive values they have."""
+    """One line per person: number of records, sums of their values, and where asked the sensitive values they have."""
     from pyspark.sql import functions
     from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, StructType
 
@@ -94,7 +94,7 @@ def persons_of(frame: DataFrame, facts: Facts, *, with_values: bool) -> DataFram
         return mapped(used, _coding(facts, StructType(fields), with_values, alone=True), StructType(fields))
     fields += [StructField(name, IntegerType()) for name in values]
     records = mapped(used, _coding(facts, StructType(fields), with_values, alone=False), StructType(fields))
-    is_nominal = PersonPoints.of(facts).is_nominal
+    is_nominal = SparkPoints.of(facts).is_nominal
     summed = [
         (functions.min if is_nominal[j] else functions.sum)(name).cast("long").alias(name)
         for j, name in enumerate(places)
@@ -136,7 +136,7 @@ def in_portions(batches: Iterator[Any]) -> Iterator[pl.DataFrame]:
     waiting: list[pl.DataFrame] = []
     for batch in batches:
         waiting.append(frame_of(batch))
-        if sum(map(len, waiting)) >= PERSONS_A_COUNT:
+        if sum(map(len, waiting)) >= PERSONS_PER_COUNT:
             yield pl.concat(waiting)
             waiting = []
     if waiting:
@@ -153,7 +153,7 @@ class SparkSource:
         self.frame = frame
         self.persons = persons
         self.facts = facts
-        self.points = PersonPoints.of(facts)
+        self.points = SparkPoints.of(facts)
         self._with_values: DataFrame | None = None
 
     def close(self) -> None:
@@ -215,7 +215,7 @@ def _own_batches(rows: pl.DataFrame, types: dict[str, str], longs: Sequence[str]
     yield from rows.select(pl.col(name).cast(ARROW_TYPES[kind]) for name, kind in kinds.items()).to_arrow().to_batches()
 
 
-def bins_of(rows: pl.DataFrame, points: PersonPoints, tree: CoarseTree, nodes: NDArray[np.int64]) -> pl.DataFrame:
+def bins_of(rows: pl.DataFrame, points: SparkPoints, tree: CoarseTree, nodes: NDArray[np.int64]) -> pl.DataFrame:
     """The bins of some persons: of each node, quasi-identifier and bin that has any."""
     where = points.points(rows)
     node = tree.place(where)
@@ -271,7 +271,7 @@ def _bins(
 
 
 def values_of(
-    rows: pl.DataFrame, points: PersonPoints, tree: CoarseTree, nodes: NDArray[np.int64], n_attributes: int
+    rows: pl.DataFrame, points: SparkPoints, tree: CoarseTree, nodes: NDArray[np.int64], n_attributes: int
 ) -> pl.DataFrame:
     """The sensitive values of some persons, by node: how many records and persons have each."""
     node = tree.place(points.points(rows))
@@ -285,7 +285,7 @@ def values_of(
     return pl.concat(parts)
 
 
-def cells_of_persons(persons: DataFrame, points: PersonPoints, tree: CoarseTree) -> DataFrame:
+def cells_of_persons(persons: DataFrame, points: SparkPoints, tree: CoarseTree) -> DataFrame:
     """Which cell each person is in."""
     from pyspark.sql.types import LongType, StructField, StructType
 
@@ -301,7 +301,7 @@ def cells_of_persons(persons: DataFrame, points: PersonPoints, tree: CoarseTree)
 
 
 def records_in_cells(
-    frame: DataFrame, persons: DataFrame, facts: Facts, points: PersonPoints, tree: CoarseTree
+    frame: DataFrame, persons: DataFrame, facts: Facts, points: SparkPoints, tree: CoarseTree
 ) -> DataFrame:
     """The records with the cell of their person; dropped columns stay behind."""
     from pyspark.sql.types import LongType, StructField, StructType
@@ -347,5 +347,5 @@ def with_extents(facts: Facts, persons: DataFrame) -> Facts:
         assert whole is not None
         units = max(whole.extent[1] - whole.extent[0], 1) / STEPS
         extent = float(found[2 * place + 1] - found[2 * place]) * units
-        quasi[name] = replace(quasi[name], whole=Whole(whole.extent, extent, whole.deviation, whole.has_dashes))
+        quasi[name] = replace(quasi[name], whole=replace(whole, mean_extent=extent))
     return replace(facts, quasi=quasi)

@@ -85,7 +85,7 @@ def protect_cell(frame: pl.DataFrame, cell: int, work: Work) -> tuple[pl.DataFra
     with secrecy.bytes_from(keyed_bytes(work.key, cell)):
         published = publish(table, grouping, work.mask)
         lines = _lines(table, published, grouping.n_groups)
-    return lines, loss_of_part(table, grouping)
+    return lines, loss_of_part(table, grouping, published, work.mask)
 
 
 def _lines(table: Table, published: Published, n_groups: int) -> pl.DataFrame:
@@ -169,11 +169,11 @@ def _published_type(name: str, given: DataType, facts: Facts, mask: Mask) -> Dat
     column = facts.quasi[name]
     if mask.name == "mean" and column.kind == "number":
         return DoubleType()
-    return given if mask.shows_identities and _one_record_a_person(facts, mask) else StringType()
+    return given if mask.shows_identities and _one_record_per_person(facts, mask) else StringType()
 
 
-def _one_record_a_person(facts: Facts, mask: Mask) -> bool:
-    return facts.one_record_a_person or not (mask.links_values or mask.has_tables)
+def _one_record_per_person(facts: Facts, mask: Mask) -> bool:
+    return facts.one_record_per_person or not (mask.links_values or mask.has_tables)
 
 
 def published_columns(lines: DataFrame, work: Work) -> list[str]:
@@ -191,7 +191,7 @@ def published_columns(lines: DataFrame, work: Work) -> list[str]:
 def columns_of_table(work: Work, name: str) -> list[str]:
     """The columns of the sensitive table of an attribute."""
     counted = what_is_counted(
-        one_record_a_person=work.facts.one_record_a_person, shows_identities=work.mask.shows_identities
+        one_record_per_person=work.facts.one_record_per_person, shows_identities=work.mask.shows_identities
     )
     return [GROUP, name, *counted]
 

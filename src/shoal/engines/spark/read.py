@@ -30,16 +30,19 @@ from shoal.table.columns import (
     quasi_column,
 )
 from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi, Schema
-from shoal.table.shared_dates import SharedDates, notes_on_shared, refuse_shared
 from shoal.table.spelling import letters_in, may_differ_by_case, spelled, told_of_persons, told_of_values
 from shoal.table.table import QuasiColumn, Table
-from shoal.table.times import local_days, refuse_untold
+from shoal.table.times import SharedDates, local_days, notes_on_shared, refuse_shared, refuse_untold
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from shoal.engines.contract import Job
+    from shoal.policy.policy import QuasiChoices
+    from shoal.table.hierarchy import Hierarchy
+
 MOST_CATEGORIES = 1_000_000
-"""So many different values a column of categories may have: every executor keeps a list of them."""
+"""The most different values that a column of categories may have: every executor keeps a list of them."""
 
 WHOLE_TEXT = r"^[+-]?\d+$"
 UNPUBLISHABLE = ("array", "map", "struct", "binary", "interval", "daytimeinterval", "yearmonthinterval", "variant")
@@ -78,25 +81,33 @@ class QuasiFacts:
             return self._numbers(values)
         column = quasi_column(values, self.source, lambda record: None, self.zone)
         assert isinstance(column, NumberColumn)
-        return replace(column, whole=self.whole)
+        return replace(column, whole=self._known)
 
     def _numbers(self, values: pl.Series) -> NumberColumn:
         missing = values.is_null().to_numpy() if values.null_count() else None
         if self.is_whole:
             units = values.cast(pl.Int64).fill_null(0).to_numpy()
             return NumberColumn(
-                values.name, "number", units, missing, width=self.width, source=self.source, whole=self.whole
+                values.name, "number", units, missing, width=self.width, source=self.source, whole=self._known
             )
         floats = values.cast(pl.Float64).fill_null(0.0).to_numpy()
         if self.decimals is not None:
             units = np.rint(floats * 10.0**self.decimals).astype(np.int64)
             return NumberColumn(
-                values.name, "number", units, missing, decimals=self.decimals, source=self.source, whole=self.whole
+                values.name, "number", units, missing, decimals=self.decimals, source=self.source, whole=self._known
             )
         units = on_grid(floats, self.halves)
         if missing is not None:
             units = np.where(missing, 0, units)
-        return NumberColumn(values.name, "number", units, missing, floats=floats, source=self.source, whole=self.whole)
+        return NumberColumn(values.name, "number", units, missing, floats=floats, source=self.source, whole=self._known)
+
+    @property
+    def _known(self) -> Whole | None:
+        """What is known of the whole column where only some of its records are held."""
+        if self.whole is None:
+            return None
+        ends = (2 * self.halves[0], 2 * self.halves[1]) if self.decimals is None else None
+        return replace(self.whole, has_missing=self.has_missing, ends=ends)
 
 
 @dataclass(frozen=True)
@@ -135,7 +146,7 @@ class Facts:
     quasi: Mapping[str, QuasiFacts]
     sensitive: Mapping[str, SensitiveFacts]
     n_records: int
-    one_record_a_person: bool = False
+    one_record_per_person: bool = False
     time_type: str | None = None
     """Of a column of times that is shifted: "date" or "timestamp"."""
     notes: tuple[str, ...] = ()
@@ -149,7 +160,7 @@ class Facts:
         sensitive = {name: facts.column(frame[name]) for name, facts in self.sensitive.items()}
         return Table(
             self.schema, frame, "polars", person, n_persons, quasi, sensitive, self.notes,
-            is_of_several=not self.one_record_a_person, shared_dates=self.shared_dates,
+            is_of_several=not self.one_record_per_person, shared_dates=self.shared_dates,
         )  # fmt: skip
 
     def missing_and_codes(self) -> dict[str, tuple[int, int]]:
@@ -661,3 +672,18 @@ def facts_of_counts(rows: pl.DataFrame, name: str, spelling: str) -> SensitiveFa
     np.add.at(records, codes, rows["records"].to_numpy())
     np.add.at(persons, codes, rows["persons"].to_numpy())
     return replace(facts, records=records, persons=persons)
+
+
+def schema_for(job: Job, frame: DataFrame) -> Schema:
+    """The schema of a job, with hierarchies; those of prefixes and ICD codes are made from the values of a column."""
+    if job.given_schema is not None:
+        return job.given_schema
+    policy = job.policy
+
+    def hierarchy_of(column: QuasiChoices) -> Hierarchy | None:
+        if column.hierarchy is None or column.name not in frame.columns:
+            return None
+        values = distinct_values(frame if column.hierarchy.is_made_from_values else frame.limit(0), column.name)
+        return column.hierarchy.hierarchy(column.name, policy.folder, values.to_frame())
+
+    return policy.columns.schema_with(hierarchy_of)

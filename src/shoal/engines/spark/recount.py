@@ -7,14 +7,15 @@ break each model, and the least safe value reached. That nobody is in two groups
 
 from __future__ import annotations
 
-import json
 import math
+import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.engines.spark.read import (
     SensitiveFacts,
@@ -52,10 +53,11 @@ from shoal.judging.recount import (
     told_by_records,
     without_spread,
 )
-from shoal.judging.risk import NEEDS, Risk, risk_of_counts
-from shoal.judging.values_apart import count_linked, names_of_counts
+from shoal.judging.risk import NEEDS, Risk, risk_of_counts, risks_together
+from shoal.judging.values_apart import count_linked, names_of_counts, observe_linked
 from shoal.judging.verdict import BOUND, NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, ModelVerdict, Verdict, judge
 from shoal.masking import Mask
+from shoal.measuring.spread import CLASS_ENDS, SPREAD_NEEDS, RiskSpread, spread_of_risk, spreads_together
 from shoal.models.contract import Model
 from shoal.models.counts import VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.table.columns import category_column
@@ -65,7 +67,7 @@ from shoal.table.schema import Schema
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-RECORDS_A_BUCKET = 300_000
+RECORDS_PER_BUCKET = 300_000
 """About how many records an executor counts at a time."""
 
 BUCKET, KIND, OWN_RECORDS = "_shoal_bucket", "_shoal_kind", "_shoal_records"
@@ -92,19 +94,26 @@ def recount(
     apart: Apart | None = None,
     is_release: bool = True,
     limit: AloneLimit | None = None,
-) -> tuple[Risk, Verdict]:
+    persons_of_value: Mapping[str, NDArray[np.int64]] | None = None,
+) -> tuple[Risk, Verdict, RiskSpread | None]:
     """The risk and the verdict of a published table, or (`is_release` False) of a table as it is.
+
+    With `persons_of_value`, how many persons of the whole table have each sensitive value, it is told too how the risk
+    is spread.
 
     About `n_records` records are expected; the number decides on how many parts are counted, and on nothing else. A
     release in which more persons than `limit` says are alone in their group by what else leaves does not hold.
     """
     mask = Mask if apart is None else apart.mask
     problems = problems_of_columns(published.columns, schema, mask=mask) if is_release else []
-    n_buckets = max(1, math.ceil(n_records / RECORDS_A_BUCKET))
+    n_buckets = max(1, math.ceil(n_records / RECORDS_PER_BUCKET))
     if apart is None:
         whole = _whole(published, schema, models)
-        told = _told_by_buckets(published, schema, models, whole, n_buckets, is_release=is_release)
-        risk, alone = _risk(told, schema), together([part.alone for part in told])
+        told = _told_by_buckets(
+            published, schema, models, whole, n_buckets, is_release=is_release,
+            with_spread=persons_of_value is not None,
+        )  # fmt: skip
+        risk, alone, on_persons = _risk(told), together([part.alone for part in told]), None
         if schema.person is not None:
             persons, several = _persons_and_groups(published, schema)
             if several and is_release:
@@ -112,19 +121,23 @@ def recount(
             if several:
                 unique, alone_by = _alone(published, schema)
                 risk = replace(risk, persons=persons, unique_persons=unique, alone_by=alone_by)
+            if several and persons_of_value is not None:
+                on_persons = _over_persons(published, schema)
+        spread = _spread(told, persons_of_value, risk.persons, on_persons)
         verdict = _together(models, told, PUBLISHED_TABLE if is_release else TABLE, problems, ())
-        return risk, (limit or AloneLimit()).judged(verdict, alone, schema) if is_release else verdict
+        return risk, (limit or AloneLimit()).judged(verdict, alone, schema) if is_release else verdict, spread
     if schema.person in published.columns and _persons_twice(published, schema):
         problems.append(
-            f"A permuted table has one record a person, but '{schema.person}' names persons more than once."
+            f"A permuted table has one record per person, but '{schema.person}' names persons more than once."
         )
-    told, notes = _told_apart(published, schema, models, apart, n_buckets)
-    risk = _with_identities(_risk(told, schema), published, schema)
+    told, notes = _told_apart(published, schema, models, apart, n_buckets, with_spread=persons_of_value is not None)
+    risk = _with_identities(_risk(told), published, schema)
     if IDENTITIES_VISIBLE in notes:
         problems += problems_of_spread(models, risk)
         problems += problems_of_records({name: table.columns for name, table in apart.tables.items()})
     verdict = _together(models, told, PUBLISHED_TABLE, problems, notes)
-    return risk, (limit or AloneLimit()).judged(verdict, together([part.alone for part in told]), schema)
+    verdict = (limit or AloneLimit()).judged(verdict, together([part.alone for part in told]), schema)
+    return risk, verdict, _spread(told, persons_of_value, risk.persons, None)
 
 
 def _whole(published: DataFrame, schema: Schema, models: Sequence[Model]) -> dict[str, SensitiveFacts]:
@@ -215,14 +228,12 @@ def _is_text(frame: DataFrame, name: str) -> bool:
 class _Told:
     """What one bucket of groups tells: risks as sums and extremes, and the verdict of each model."""
 
-    groups: int
-    risk: dict[str, Any]
-    sums: dict[str, Any]
-    models: list[dict[str, Any]]
-    problems: list[str]
+    risk: Risk
+    verdict: Verdict
     by_records: dict[str, tuple[int, int]]
     """What numbers of records tell, where attributes are published apart (`told_by_records`)."""
     alone: Alone
+    spread: RiskSpread | None
 
 
 def _told_by_buckets(
@@ -233,6 +244,7 @@ def _told_by_buckets(
     n_buckets: int,
     *,
     is_release: bool,
+    with_spread: bool,
 ) -> list[_Told]:
     from pyspark.sql import functions
 
@@ -240,25 +252,26 @@ def _told_by_buckets(
     others = [name for name in (schema.person, schema.time) if name is not None]
     used = [*schema.quasi_names, *schema.sensitive, *schema.kept, *others]
     rows = published.select(bucket, *map(quoted, used))
-    needs = NEEDS.union(*(model.needs for model in models))
+    needs = (SPREAD_NEEDS if with_spread else NEEDS).union(*(model.needs for model in models))
     asked = tuple(models)
 
     def tell(frame: pl.DataFrame) -> _Told:
         seen = Observation.of_frame(frame, schema)
         counts = seen.counts(needs)
+        spread = spread_of_risk(seen, counts) if with_spread else None
         values = {
             name: _in_whole(counted, frame[name], whole[name]) if name in whole else counted
             for name, counted in counts.values.items()
         }
         counts = replace(counts, values=values)
         alone = look_for_alone(seen, frame, schema, is_release=is_release, by_column=True)
-        return _tell(counts, judge(asked, counts, checked_from=PUBLISHED_TABLE), alone)
+        return _tell(counts, judge(asked, counts, checked_from=PUBLISHED_TABLE), alone, spread)
 
     return _collected(rows, tell)
 
 
 def _told_apart(
-    published: DataFrame, schema: Schema, models: Sequence[Model], apart: Apart, n_buckets: int
+    published: DataFrame, schema: Schema, models: Sequence[Model], apart: Apart, n_buckets: int, *, with_spread: bool
 ) -> tuple[list[_Told], list[str]]:
     """What buckets tell of tables that publish attributes apart: the rows of a group in all tables come together."""
     from functools import reduce
@@ -296,14 +309,15 @@ def _told_apart(
             kept = without_spread(kept) if kept is not None and is_visible else kept
             verdict = judge(asked, judged, checked_from=PUBLISHED_TABLE, problems=problems, steward=kept)
             counts = replace(counts, records=kept.records) if hides_records and kept is not None else counts
-        return _tell(counts, verdict, look_for_alone_apart(counts, quasi, schema, by_column=True))
+        spread = spread_of_risk(observe_linked(linked, schema)) if with_spread and linked is not None else None
+        return _tell(counts, verdict, look_for_alone_apart(counts, quasi, schema, by_column=True), spread)
 
     told = _collected(rows, tell)
     names = [quoted(name) for name in schema.quasi_names]
     n_alike = published.select(quoted(GROUP), *names).distinct().count()
-    notes = [] if n_alike == sum(part.groups for part in told) else [IDENTITIES_VISIBLE]
+    notes = [] if n_alike == sum(part.risk.groups for part in told) else [IDENTITIES_VISIBLE]
     notes += [] if mask.has_tables else [TAKEN_AS_PERMUTED]
-    notes += notes_on_records(_by_records(told), sum(part.risk["persons"] for part in told))
+    notes += notes_on_records(_by_records(told), sum(part.risk.persons for part in told))
     hides_records = any(names_of_counts(table.columns)[1] == PERSONS for table in apart.tables.values())
     return told, [*notes, *([RECORDS_BOUNDED] if hides_records and apart.linked is None else [])]
 
@@ -349,25 +363,8 @@ def _padded(counts: Any, n: int) -> Any:
     return np.concatenate([counts, np.zeros(n - len(counts), np.int64)])
 
 
-def _tell(counts: GroupCounts, verdict: Verdict, alone: Alone) -> _Told:
-    risk = risk_of_counts(counts)
-    n = len(counts)
-    return _Told(
-        groups=n,
-        risk={
-            "records": risk.records, "persons": risk.persons, "max_gidr": risk.max_gidr, "max_gsar": risk.max_gsar,
-            "g_balance": risk.g_balance, "k": risk.k, "person_k": risk.person_k,
-            "unique_persons": risk.unique_persons,
-        },
-        sums={"avg_gidr": risk.avg_gidr * n, "avg_gsar": {name: mean * n for name, mean in risk.avg_gsar.items()}},
-        models=[
-            {"reached": model.reached, "holds": model.holds, "from": model.checked_from, "broken": model.broken_groups}
-            for model in verdict.models
-        ],
-        problems=list(verdict.problems),
-        by_records=told_by_records(counts),
-        alone=alone,
-    )  # fmt: skip
+def _tell(counts: GroupCounts, verdict: Verdict, alone: Alone, spread: RiskSpread | None) -> _Told:
+    return _Told(risk_of_counts(counts), verdict, told_by_records(counts), alone, spread)
 
 
 def _collected(rows: DataFrame, tell: Callable[[pl.DataFrame], _Told]) -> list[_Told]:
@@ -378,14 +375,12 @@ def _collected(rows: DataFrame, tell: Callable[[pl.DataFrame], _Told]) -> list[_
 
         frame = frame_of(arrow).drop(BUCKET)
         try:
-            told = json.dumps(asdict(tell(frame)))
+            told = pickle.dumps(tell(frame))
         except Exception as error:  # its message may show values of the table
             raise RuntimeError(f"unexpected {type(error).__name__} while groups were recounted") from None
-        return pa.table({"told": pa.array([told], pa.string())})
+        return pa.table({"told": pa.array([told], pa.binary())})
 
-    texts = mapped_by(rows, BUCKET, make, "told string").collect()
-    parts = [json.loads(row["told"]) for row in texts]
-    return [_Told(**{**part, "alone": Alone(**part["alone"])}) for part in parts]
+    return [pickle.loads(row["told"]) for row in mapped_by(rows, BUCKET, make, "told binary").collect()]
 
 
 def _together(
@@ -394,49 +389,53 @@ def _together(
     """The verdict of all buckets."""
     verdicts = []
     for place, model in enumerate(models):
-        own = [part.models[place] for part in told]
-        reached = [part["reached"] for part in own]
+        own = [part.verdict.models[place] for part in told]
+        reached = [part.reached for part in own]
         worst = (min if model.higher_is_safer else max)(reached) if not any(map(math.isnan, reached)) else math.nan
-        origin = next((name for name in WORST_FIRST if any(part["from"] == name for part in own)), checked_from)
-        broken = sum(part["broken"] for part in own)
-        holds = all(part["holds"] for part in own)
-        verdicts.append(ModelVerdict(model.name, model.asked, worst, holds, origin, broken))
-    found = [problem for part in told for problem in part.problems]
-    n_groups = sum(part.groups for part in told)
+        origin = next((name for name in WORST_FIRST if any(part.checked_from == name for part in own)), checked_from)
+        broken = sum(part.broken_groups for part in own)
+        holds = all(part.holds for part in own)
+        verdicts.append(ModelVerdict(model.name, model.asked, worst, holds, origin, broken, model.column))
+    found = [problem for part in told for problem in part.verdict.problems]
+    n_groups = sum(part.risk.groups for part in told)
     return Verdict(tuple(verdicts), n_groups, (*problems, *dict.fromkeys(found)), tuple(notes))
 
 
-def _risk(told: Sequence[_Told], schema: Schema) -> Risk:
-    n_groups = sum(part.groups for part in told)
+def _risk(told: Sequence[_Told]) -> Risk:
+    risk = risks_together([part.risk for part in told])
+    return replace(risk, alone_by=dict(together([part.alone for part in told]).by))
 
-    def most(name: str) -> Any:
-        return max(part.risk[name] for part in told)
 
-    def least(name: str) -> Any:
-        return min(part.risk[name] for part in told)
+def _spread(
+    told: Sequence[_Told],
+    persons_of_value: Mapping[str, NDArray[np.int64]] | None,
+    n_persons: int,
+    on_persons: tuple[tuple[int, ...], float] | None,
+) -> RiskSpread | None:
+    """How the risk is spread in all buckets."""
+    parts = [part.spread for part in told if part.spread is not None]
+    if not parts or persons_of_value is None:
+        return None
+    blind = {name: float(persons.max() / n_persons) for name, persons in persons_of_value.items()}
+    return spreads_together(parts, blind, on_persons)
 
-    n_persons = sum(part.risk["persons"] for part in told)
-    max_gsar = {name: max(part.risk["max_gsar"][name] for part in told) for name in schema.sensitive}
-    return Risk(
-        records=sum(part.risk["records"] for part in told),
-        persons=n_persons,
-        groups=n_groups,
-        max_gidr=most("max_gidr"),
-        avg_gidr=math.fsum(part.sums["avg_gidr"] for part in told) / n_groups,
-        max_gsar=max_gsar,
-        avg_gsar={
-            name: math.fsum(part.sums["avg_gsar"][name] for part in told) / n_groups for name in schema.sensitive
-        },
-        g_balance=least("g_balance"),
-        h_affiliation=max(max_gsar.values(), default=None),
-        k=least("k"),
-        person_k=least("person_k"),
-        prosecutor_risk=1 / least("person_k"),
-        journalist_risk=1 / least("person_k"),
-        marketer_risk=n_groups / n_persons,
-        unique_persons=sum(part.risk["unique_persons"] for part in told),
-        alone_by=dict(together([part.alone for part in told]).by),
-    )
+
+def _over_persons(published: DataFrame, schema: Schema) -> tuple[tuple[int, ...], float]:
+    """Persons by their record risk, and its mean, where somebody may stand in several groups: the largest counts."""
+    from pyspark.sql import Window, functions
+
+    assert schema.person is not None
+    person, own = quoted(schema.person).alias("_shoal_person"), functions.col(OWN_RECORDS)
+    counted = published.groupBy(*_shown(published, schema), person).agg(functions.count("*").alias(OWN_RECORDS))
+    of_group = functions.sum(OWN_RECORDS).over(Window.partitionBy(*map(quoted, schema.quasi_names)))
+    shares = counted.select("_shoal_person", (own / of_group).alias("share"))
+    most = shares.groupBy("_shoal_person").agg(functions.max("share").alias("share"))
+    place = sum((functions.col("share") > float(end)).cast("int") for end in CLASS_ENDS)
+    rows = most.groupBy(place.alias("place")).agg(functions.count("*"), functions.sum("share")).collect()  # type: ignore[union-attr]
+    classes = [0] * (len(CLASS_ENDS) + 1)
+    for at, n, _ in rows:
+        classes[at] = n
+    return tuple(classes), math.fsum(row[2] for row in rows) / sum(classes)
 
 
 def _with_identities(risk: Risk, published: DataFrame, schema: Schema) -> Risk:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.engines.contract import Engine, Files, Job, counts_of, refuse_unoffered
+from shoal.engines.offered import SPARK, why_not_on_spark
 from shoal.engines.spark import errors
-from shoal.engines.spark.code import Cells, Grower, has_bound, is_countable
-from shoal.engines.spark.group import PersonPoints, SparkSource, persons_of, records_in_cells, with_extents
+from shoal.engines.spark.code import Cells, Grower, is_countable
+from shoal.engines.spark.files import Tables, read_tables
+from shoal.engines.spark.group import SparkPoints, SparkSource, persons_of, records_in_cells, with_extents
 from shoal.engines.spark.mask import (
     BESIDE,
     KIND,
@@ -26,28 +34,31 @@ from shoal.engines.spark.mask import (
     losses,
     published_columns,
 )
-from shoal.engines.spark.read import Facts, facts_of, quoted, refuse_misfits
+from shoal.engines.spark.read import Facts, facts_of, frame_of, quoted, refuse_misfits, schema_for
 from shoal.engines.spark.recount import Apart, recount
-from shoal.engines.spark.release import SparkRelease
-from shoal.engines.spark.session import case_sensitive, persisted
+from shoal.engines.spark.session import case_sensitive, persisted, session
+from shoal.engines.spark.write import OnSpark, write_release
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
-from shoal.grouping import METHODS, Method
+from shoal.grouping import Method
 from shoal.grouping.feasibility import refuse_broken, refuse_unfit_values
-from shoal.judging.alone import AloneLimit
+from shoal.judging.risk import Risk
+from shoal.judging.verdict import not_met
 from shoal.masking.parting import refuse_what_links
 from shoal.masking.publish import Mask
-from shoal.measuring.utility import utility_of_parts
-from shoal.models.contract import Model, listed
+from shoal.measuring.spread import RiskSpread
+from shoal.measuring.utility import PartOfLoss, utility_of_parts
+from shoal.models.contract import Model
 from shoal.models.counts import SPREAD
-from shoal.pipeline import check_asked, checked_seed, choose, not_met, refuse_no_model, refuse_visible
-from shoal.progress import Progress, silent
+from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy
+from shoal.progress import Progress, silent, stage
+from shoal.publishing.release import Release
 from shoal.table.own_columns import GROUP, MEMBER
+from shoal.table.roles import RECORDS_LOOKED_AT, refuse_unconfirmed
 from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ENGINE = "spark"
 CELL_PERSONS = 100_000
 """How many persons a cell has at the most: they and their records lie in the memory of one executor at a time."""
 
@@ -56,11 +67,11 @@ KEY_BYTES = 32
 
 def protect(
     spark_frame: DataFrame,
-    schema: Schema,
-    models: Sequence[Model],
+    schema: Schema | Policy,
+    models: Sequence[Model] | None = None,
     *,
-    method: str | Method = "balance-tree",
-    mask: str | Mask = "range",
+    method: str | Method = DEFAULT_METHOD,
+    mask: str | Mask = DEFAULT_MASK,
     seed: int | None = None,
     max_alone: int | None = None,
     allow_alone: bool = False,
@@ -68,13 +79,14 @@ def protect(
     measure_input: bool = True,
     progress: Progress = silent,
     **options: Any,
-) -> SparkRelease:
+) -> Release:
     """Group the persons of a Spark frame so that every group meets every model, mask the groups, and verify the result.
 
     Parameters
     ----------
     spark_frame, schema, models
-        The table, the roles of its columns, and what every group must meet.
+        The table, the roles of its columns, and what every group must meet; or the table and a `Policy`, which makes
+        all choices but the seed.
     method, mask
         Of the methods "balance-tree" and "mondrian", of the masks "range", "mean", "anatomize" and "permute"; their
         options are further keyword arguments.
@@ -86,7 +98,8 @@ def protect(
         How many persons are grouped at a time, on one executor. With more cells than one, groups do not reach over the
         borders of cells.
     measure_input
-        Whether to measure the risk of the input too, which takes one more pass.
+        Whether to measure the risk of the input too, and how risk is spread, which takes one more pass; a report
+        needs it.
 
     Raises
     ------
@@ -102,118 +115,167 @@ def protect(
     With one cell the groups are those of `shoal.protect`. The records never come to the driver: only counts, categories
     and sensitive values do. The verdict is recounted by executors from the table as it will be published.
     """
-    started = time.perf_counter()
-    chosen_method, chosen_mask = choose(method, mask, options)
-    check_asked(schema, models)
-    refuse_visible(chosen_mask, models)
-    refuse_unoffered(chosen_method, chosen_mask, schema, models)
-    if isinstance(cell_persons, bool) or not isinstance(cell_persons, int) or cell_persons < 2:
-        raise ParameterError("cell_persons must be a whole number of persons, 2 or more.")
-    seed = checked_seed(seed)
-    limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
-    refuse_misfits(spark_frame, schema)
-    with errors.explained(), case_sensitive(spark_frame.sparkSession):
-        progress("reading", 0.0)
-        asks_of_values = any(not model.needs <= SPREAD for model in models)
-        frame, facts = facts_of(spark_frame, schema, with_persons=asks_of_values)
-        refuse_unfit_values(facts.missing_and_codes(), models, n_records=facts.n_records)
-        before = recount(frame, schema, [], n_records=facts.n_records, is_release=False)[0] if measure_input else None
-        with persisted(persons_of(frame, facts, with_values=False)) as persons:
-            grown, facts = _cells(frame, persons, facts, models, chosen_method, cell_persons, progress)
-            refuse_several(facts, chosen_mask)
-            n_cells = len(grown.persons_of_cell)
-            key = secrets.token_bytes(KEY_BYTES)
-            work = Work(facts, tuple(models), chosen_method, chosen_mask, key, n_cells == 1)
-            progress("masking", 0.0)
-            records = records_in_cells(frame, persons, facts, PersonPoints.of(facts), grown.tree)
-            lines = _on_disk(cells(records, work))
-            told = lines.filter(lines[KIND] == LOST).select(LOSS).collect()
-        parts = losses([row[LOSS] for row in told])
+    job = Job.of(
+        spark_frame, schema, models, method=method, mask=mask, seed=seed, max_alone=max_alone, allow_alone=allow_alone,
+        measure_input=measure_input, progress=progress, **options,
+    )  # fmt: skip
+    return SparkEngine(cell_persons=cell_persons).protect(job)
+
+
+class SparkEngine(Engine):
+    """A Spark frame, or files that Spark reaches: persons in cells, each on one executor at a time.
+
+    Parameters
+    ----------
+    cell_persons
+        How many persons a cell has at the most.
+    master, settings
+        For files: where Spark runs, such as local[2] or spark://host:7077, and settings of its own.
+    """
+
+    name = SPARK
+
+    def __init__(
+        self,
+        *,
+        cell_persons: int = CELL_PERSONS,
+        master: str | None = None,
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        if isinstance(cell_persons, bool) or not isinstance(cell_persons, int) or cell_persons < 2:
+            raise ParameterError("cell_persons must be a whole number of persons, 2 or more.")
+        self.cell_persons, self.master, self.settings = cell_persons, master, settings
+
+    def why_not(self, job: Job) -> list[str]:
+        """What needs the whole table on one machine."""
+        return why_not_on_spark(job)
+
+    def protect(self, job: Job) -> Release:
+        """Protect a frame; or files, whose release is written before the session with Spark ends."""
+        refuse_unoffered(self, job)
+        refuse_names(job)
+        if not isinstance(job.source, Files):
+            return self._protect(job, job.source, job.source, ())
+        with ExitStack() as stack:
+            spark = stack.enter_context(session(self.master, self.settings))
+            stack.enter_context(case_sensitive(spark))
+            tables = read_tables(spark, job.source.names, job.roles, csv=job.source.csv)
+            frame = stack.enter_context(persisted(tables.frame))
+            return self._protect(job, frame, tables, tables.notes)
+
+    def _protect(self, job: Job, frame: DataFrame, given: DataFrame | Tables, notes: tuple[str, ...]) -> Release:
+        """The release of a frame, written where it is to go."""
+        started = time.perf_counter()
+        schema = schema_for(job, frame)
+        schema = given.kinds(schema) if isinstance(given, Tables) else schema
+        refuse_misfits(frame, schema)
+        refuse_unconfirmed(frame_of(frame.limit(RECORDS_LOOKED_AT).toArrow()), schema)
+        with errors.explained(), case_sensitive(frame.sparkSession):
+            release = _Run(job, schema, self.cell_persons).release(frame, started, notes)
+        if job.writing is not None:
+            return write_release(release, job.writing)
+        return release
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The stages one after the other: facts, persons, cells, groups, masks, verdict."""
+
+    job: Job
+    schema: Schema
+    cell_persons: int
+
+    def release(self, frame: DataFrame, started: float, notes: tuple[str, ...]) -> Release:
+        """Group, mask and recount; what is not met is refused."""
+        job, schema, models = self.job, self.schema, self.job.models
+        with stage("reading", job.progress) as told:
+            frame, facts = self._read(frame)
+            of_value, before, spread_before = self._as_it_is(frame, facts)
+            told.counts = {"records": facts.n_records}
+        work, grown, lines, parts = self._masked(frame, facts)
         data, tables, linked = _published(lines, work, is_shuffled=True)
-        progress("verifying", 0.0)
-        same = _published(lines, work, is_shuffled=False)
-        apart = Apart(type(chosen_mask), same[1], same[2]) if linked is not None else None
-        risk, verdict = recount(same[0], schema, models, n_records=facts.n_records, apart=apart, limit=limit)
+        with stage("verifying", job.progress) as told:
+            same = _published(lines, work, is_shuffled=False)
+            apart = Apart(type(job.mask), same[1], same[2]) if linked is not None else None
+            risk, verdict, spread = recount(
+                same[0], schema, models, n_records=facts.n_records, apart=apart, limit=job.alone_limit,
+                persons_of_value=of_value,
+            )  # fmt: skip
+            told.counts = counts_of(verdict)
         verdict = _saying_what_is_lost(verdict, risk, facts, grown, has_pseudonyms=schema.person in data.columns)
         if not verdict.holds:
             lines.unpersist()
             raise not_met(verdict)
-        notes = (*facts.notes, *_notes(grown, cell_persons))
-    return SparkRelease(
-        data=data,
-        tables=tables,
-        linked=linked,
-        verdict=verdict,
-        risk=risk,
-        utility=utility_of_parts(parts, exact_quasi=chosen_mask.shows_identities),
-        before=before,
-        schema=schema,
-        models=tuple(models),
-        method=chosen_method,
-        mask=chosen_mask,
-        alone_limit=limit,
-        kinds={name: column.kind for name, column in facts.quasi.items()},
-        seed=seed,
-        n_cells=n_cells,
-        largest_cell=grown.largest,
-        seconds=time.perf_counter() - started,
-        notes=notes,
-        shared_dates=facts.shared_dates,
-        _kept=(lines,),
-    )
+        return Release(
+            records=OnSpark(schema, data, tables, linked, (lines,)), policy=job.policy, verdict=verdict, risk=risk,
+            utility=utility_of_parts(parts, exact_quasi=job.mask.shows_identities), before=before,
+            spread_before=spread_before, spread=spread, schema=schema, models=models, method=job.method, mask=job.mask,
+            seed=job.seed, seconds=time.perf_counter() - started,
+            notes=(*notes, *facts.notes, *_notes(grown, self.cell_persons), *_not_counted(job, facts)),
+            kinds={name: column.kind for name, column in facts.quasi.items()}, shared_dates=facts.shared_dates,
+            told={"engine": SPARK, "cells": len(grown.persons_of_cell), "largest_cell": grown.largest},
+        )  # fmt: skip
+
+    def _read(self, frame: DataFrame) -> tuple[DataFrame, Facts]:
+        """The records that are worked on, and what is known of all of them."""
+        models = self.job.models
+        asks_of_values = any(not model.needs <= SPREAD for model in models)
+        with_persons = asks_of_values or self.job.measures.measure_input
+        frame, facts = facts_of(frame, self.schema, with_persons=with_persons)
+        refuse_unfit_values(facts.missing_and_codes(), models, n_records=facts.n_records)
+        return frame, facts
+
+    def _as_it_is(
+        self, frame: DataFrame, facts: Facts
+    ) -> tuple[dict[str, NDArray[np.int64]] | None, Risk | None, RiskSpread | None]:
+        """How many persons have each value, and the risk of the table as it is; nothing where that is not measured."""
+        if not self.job.measures.measure_input:
+            return None, None, None
+        of_value = {name: column.persons for name, column in facts.sensitive.items()}
+        before, _, spread = recount(
+            frame, self.schema, [], n_records=facts.n_records, is_release=False, persons_of_value=of_value
+        )
+        return of_value, before, spread
+
+    def _masked(self, frame: DataFrame, facts: Facts) -> tuple[Work, Cells, DataFrame, list[PartOfLoss]]:
+        """The lines that cells give, and what they lose."""
+        job = self.job
+        with persisted(persons_of(frame, facts, with_values=False)) as persons:
+            with stage("grouping", job.progress) as told:
+                grown, facts = _cells(frame, persons, facts, job.models, job.method, self.cell_persons, job.progress)
+                sizes = grown.persons_of_cell
+                told.counts = {"persons": sum(sizes.values()), "cells": len(sizes)}
+            refuse_several(facts, job.mask)
+            key = secrets.token_bytes(KEY_BYTES)
+            work = Work(facts, job.models, job.method, job.mask, key, len(sizes) == 1)
+            with stage("masking", job.progress):  # groups are formed in each cell before they are masked
+                records = records_in_cells(frame, persons, facts, SparkPoints.of(facts), grown.tree)
+                lines = _on_disk(cells(records, work))
+                lost = lines.filter(lines[KIND] == LOST).select(LOSS).collect()
+        return work, grown, lines, losses([row[LOSS] for row in lost])
 
 
-def refuse_unoffered(method: Method, mask: Mask, schema: Schema, models: Sequence[Model]) -> None:
-    """Refuse what Spark does not do, with the reason, before anything is run."""
-    refuse_no_model(models)
-    if not schema.links_records:
-        raise SchemaError(
-            "person_ids = 'none' is not offered on Spark: which records belong to one person would have to be kept row "
-            "by row for the steward. Protect the table in memory, or publish pseudonyms."
-        )
-    if ENGINE not in method.engines:
-        offered = listed([name for name, each in METHODS.items() if ENGINE in each.engines])
-        raise ParameterError(
-            f"The method {method.name} looks at all persons at once, which no executor can. On "
-            f"Spark there are {offered}, whose cuts part the work: choose one of them."
-        )
-    if ENGINE not in mask.engines:
-        raise ParameterError(
-            f"The mask {mask.name} is not offered on Spark: perturb adds noise by the covariance "
-            "of the whole table, and suppress says less than range at the same risk. Choose range, mean, anatomize or "
-            "permute."
-        )
-    for reason in (*method.why_not_on(ENGINE), *mask.why_not_on(ENGINE)):
-        raise ParameterError(reason)
-    for model in models:
-        if not model.monotone or not has_bound(model):
-            raise ParameterError(
-                f"{model.name} asks who has which values together, and no counts of parts of a table can prove it. "
-                "Protect the table in memory, or ask for h-affiliation, l-diversity or joint-diversity."
-            )
-    if not schema.links_records:
-        raise ParameterError(
-            "person_ids = 'none' leaves the recount to what the steward keeps, row by row, in an order that Spark does "
-            "not have. Publish pseudonyms, or protect the table in memory."
-        )
-    if not mask.links_values:
-        refuse_what_links(schema, str(mask.name), own=BESIDE)
-        taken = [name for name, _ in schema.roles() if name in BESIDE]
-        if taken:
-            raise SchemaError(f"The mask {mask.name} makes columns called {', '.join(taken)}: give yours other names.")
+def refuse_names(job: Job) -> None:
+    """Refuse columns that are called as ours, where attributes are published apart."""
+    if job.mask.links_values:
+        return
+    refuse_what_links(job.roles, str(job.mask.name), own=BESIDE)
+    taken = [name for name, _ in job.roles.roles() if name in BESIDE]
+    if taken:
+        raise SchemaError(f"The mask {job.mask.name} makes columns called {', '.join(taken)}: give yours other names.")
 
 
 def refuse_several(facts: Facts, mask: Mask) -> None:
-    """Refuse masks for one record a person where persons have several."""
-    if facts.one_record_a_person:
+    """Refuse masks for one record per person where persons have several."""
+    if facts.one_record_per_person:
         return
     if not (mask.links_values or mask.has_tables):
         raise SchemaError(
-            "The mask permute is for one record a person, but persons have several. Use anatomize or range."
+            "The mask permute is for one record per person, but persons have several. Use anatomize or range."
         )
     if mask.has_tables and facts.schema.kept:
         raise SchemaError(
-            "The mask anatomize has one row a person, so it cannot keep columns of records: "
+            "The mask anatomize has one row per person, so it cannot keep columns of records: "
             f"{', '.join(facts.schema.kept)}. Drop them."
         )
 
@@ -228,7 +290,7 @@ def _cells(
     progress: Progress,
 ) -> tuple[Cells, Facts]:
     """Grow the coarse tree; refuse a table that breaks a model as a whole."""
-    points = PersonPoints.of(facts)
+    points = SparkPoints.of(facts)
     source = SparkSource(frame, persons, facts)
     grower = Grower(
         source,
@@ -248,7 +310,7 @@ def _cells(
     refuse_broken([model for model in models if is_countable(model)], whole)
     grown = grower.grow(lambda level, n_cells: progress("grouping", 0.0))
     source.close()
-    facts = replace(facts, one_record_a_person=int(whole.persons[0]) == facts.n_records)
+    facts = replace(facts, one_record_per_person=int(whole.persons[0]) == facts.n_records)
     return grown, (with_extents(facts, persons) if len(grown.persons_of_cell) > 1 else facts)
 
 
@@ -292,6 +354,15 @@ def _saying_what_is_lost(verdict: Any, risk: Any, facts: Facts, grown: Cells, *,
         pseudonyms = " Two may have drawn the same pseudonym: run again." if has_pseudonyms else ""
         problems.append(f"{risk.persons:,} persons are published, and {n_persons:,} were read.{pseudonyms}")
     return replace(verdict, problems=tuple(problems))
+
+
+def _not_counted(job: Job, facts: Facts) -> list[str]:
+    """What other engines count of a release, and this one does not."""
+    if job.mask.name != "range" or not any(column.whole is not None for column in facts.quasi.values()):
+        return []
+    return [
+        "How many ends of published ranges are one person's own value is not counted on Spark. Rounding hides them."
+    ]
 
 
 def _notes(grown: Cells, cell_persons: int) -> list[str]:

@@ -10,8 +10,7 @@ import polars as pl
 
 from shoal.masking.times import no_dates, no_times, refuse_no_zone, refuse_some_offsets
 from shoal.table.schema import Schema
-from shoal.table.shared_dates import PLACEHOLDERS, SharedDates, is_shared
-from shoal.table.times import local_days, refuse_untold, written_times
+from shoal.table.times import PLACEHOLDERS, SharedDates, is_shared, local_days, refuse_untold, written_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

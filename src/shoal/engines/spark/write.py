@@ -1,81 +1,135 @@
-"""Writing a release folder from Spark: what leaves the house apart from what stays, verified from the written files."""
+"""A release on Spark, and its folder: what leaves the house apart from what stays, verified from the written files."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from shoal.engines.offered import SPARK
 from shoal.engines.spark import errors
-from shoal.engines.spark.files import read_tables
+from shoal.engines.spark.files import format_of, read_tables
 from shoal.engines.spark.read import frame_of, mapped, quoted
 from shoal.engines.spark.recount import Apart, recount
-from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import case_sensitive
 from shoal.errors import OutputError, ParameterError
-from shoal.pipeline import not_met
-from shoal.policy import Policy
-from shoal.publishing.cells import how_cells_are_written
-from shoal.publishing.codebook import CODEBOOK, codebook_of, files_of_tables, with_files
+from shoal.judging.verdict import not_met
+from shoal.publishing.codebook import files_of_tables
 from shoal.publishing.folder import replacing_folder
-from shoal.publishing.manifest import write_manifest
 from shoal.publishing.read import refuse_unreadable
-from shoal.publishing.tables import refuse_for_csv
-from shoal.publishing.write import write_json
-from shoal.reading import CsvOptions
+from shoal.publishing.release import Records, Release, Writing
+from shoal.publishing.write import policy_text_of, write_beside
+from shoal.reading import CsvOptions, formats_on, is_on
+from shoal.reading.csv import missing_in_csv, refuse_for_csv
 from shoal.reading.parquet import scan_parquet
+from shoal.table.own_columns import GROUP
+from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-FORMATS = ("parquet", "csv")
+
+@dataclass(frozen=True, eq=False)
+class OnSpark(Records):
+    """Frames on Spark, each in a random order; they are the same to the last bit whenever they are computed."""
+
+    schema: Schema
+    frame: DataFrame
+    frames_beside: Mapping[str, DataFrame]
+    linked: DataFrame | None
+    """What the steward keeps of a release that publishes attributes apart."""
+    kept: tuple[DataFrame, ...] = ()
+    engine = "spark"
+
+    @property
+    def data(self) -> DataFrame:
+        """The published table, as a Spark frame."""
+        return self.frame
+
+    @property
+    def tables(self) -> Mapping[str, DataFrame]:
+        """The sensitive tables of an anatomized release, by attribute."""
+        return self.frames_beside
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the published columns."""
+        return self.frame.columns
+
+    @property
+    def columns_of_tables(self) -> Mapping[str, Sequence[str]]:
+        """The names of the columns of each sensitive table."""
+        return {name: table.columns for name, table in self.frames_beside.items()}
+
+    @property
+    def lone_extremes(self) -> Mapping[str, int]:
+        """Not counted: no executor can tell who alone has the lowest or highest value of the whole table."""
+        return {}
+
+    @property
+    def groups(self) -> DataFrame:
+        """One line per group: what it shows, how many persons and records it has."""
+        from pyspark.sql import functions
+
+        every = functions.count(functions.lit(1))
+        if self.linked is not None:
+            return self.frame.groupBy(quoted(GROUP)).agg(every.alias("persons"))
+        person = self.schema.person
+        persons = every if person is None else functions.count_distinct(quoted(person))
+        taken = self.schema.quasi_names
+        names = [f"n_{name}" if name in taken else name for name in ("persons", "records")]
+        return self.frame.groupBy(*map(quoted, taken)).agg(persons.alias(names[0]), every.alias(names[1]))
+
+    def unpersist(self) -> None:
+        """Let go of what executors keep on their disks; `data` is then computed anew where it is asked for."""
+        for frame in self.kept:
+            frame.unpersist()
+
+    def write(self, release: Release, writing: Writing) -> Path:
+        """Write the release folder, which the executors reach under the same path."""
+        write_release(release, writing)
+        return writing.folder
 
 
-def write_release(
-    release: SparkRelease,
-    folder: str | Path,
-    *,
-    overwrite: bool,
-    format: str,
-    csv: CsvOptions,
-    policy_text: str | None,
-    inputs: Sequence[str],
-    started: datetime | None,
-) -> Path:
-    """Write a release to a folder in one step: filled beside, read back and recounted, and swapped in when it holds."""
-    if format not in FORMATS:
-        raise ParameterError("On Spark a release is written as parquet or csv.")
+def write_release(release: Release, writing: Writing) -> Release:
+    """Write a release to a folder in one step: filled beside, read back and recounted, and swapped in when it holds.
+
+    Gives the release as it was recounted from the files. Reports are written where the risk was measured.
+    """
+    records = release.records
+    assert isinstance(records, OnSpark)
+    names = [str(path) for path in writing.inputs]
+    format = writing.format or (format_of(names[0]) if names else "parquet")
+    if not is_on(SPARK, format):
+        raise ParameterError(f"On Spark a release is written as {formats_on(SPARK)}.")
     refuse_unreadable(release.models)
-    csv = CsvOptions(delimiter=csv.delimiter or ",")
-    started = started or datetime.now(UTC)
-    policy_text = policy_text if policy_text is not None else policy_of(release).to_toml()
-    local = [Path(path) for path in inputs if "://" not in path]
-    spark = release.data.sparkSession
-    with errors.explained(), case_sensitive(spark), replacing_folder(folder, overwrite=overwrite, inputs=local) as new:
+    csv = CsvOptions(delimiter=(writing.csv.delimiter if writing.csv is not None else None) or ",")
+    writing = replace(
+        writing, format=format, csv=csv, report=writing.report and release.spread is not None,
+        started=writing.started or datetime.now(UTC),
+        policy_text=writing.policy_text if writing.policy_text is not None else policy_text_of(release, CsvOptions()),
+    )  # fmt: skip
+    local = [Path(name) for name in names if "://" not in name]
+    folder = replacing_folder(writing.folder, overwrite=writing.overwrite, inputs=local)
+    with errors.explained(), case_sensitive(records.frame.sparkSession), folder as new:
         steward = new / "steward"
         steward.mkdir(mode=0o700)
-        data = _written(release.data, new / f"release.{format}", format, csv)
-        names = files_of_tables(release.tables, format)
-        tables = {name: _written(release.tables[name], new / file, format, csv) for name, file in names.items()}
+        data = _written(records.frame, new / f"release.{format}", format, csv)
+        files = files_of_tables(records.tables, format)
+        tables = {name: _written(records.tables[name], new / file, format, csv) for name, file in files.items()}
         linked = None
-        if release.linked is not None:
-            linked = _written(release.linked, steward / "linked.parquet", "parquet", csv)
+        if records.linked is not None:
+            linked = _written(records.linked, steward / "linked.parquet", "parquet", csv)
         release = _verified(release, data, Apart(type(release.mask), tables, linked) if linked is not None else None)
-        _written(release.groups, steward / "groups.parquet", "parquet", csv)
-        write_json(new / CODEBOOK, with_files(codebook(release, format, csv), new))
-        (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
-        write_json(steward / "report.json", release.to_dict())
-        write_manifest(
-            new, inputs=(), policy_text=policy_text, seed=release.seed, started=started, finished=datetime.now(UTC),
-            extra={"verdict": release.verdict.to_dict(), "format": format, "engine": "spark",
-                   "sources": [Path(path.rstrip("/")).name for path in inputs]},
-        )  # fmt: skip
-    return Path(folder)
+        _written(records.groups, steward / "groups.parquet", "parquet", csv)
+        sources = [Path(name.rstrip("/")).name for name in names]
+        write_beside(release, new, writing, manifest={"sources": sources})
+    return release
 
 
 def _written(frame: DataFrame, path: Path, format: str, csv: CsvOptions) -> DataFrame:
@@ -111,7 +165,7 @@ def _has_records(part: Path, format: str) -> bool:
 
 def _csv_texts(frame: DataFrame, csv: CsvOptions) -> DataFrame:
     """The content of CSV files as the engine in memory writes them: a text for each batch, the names in the first."""
-    delimiter = csv.delimiter or ","
+    delimiter, missing = csv.delimiter or ",", missing_in_csv(len(frame.columns))
 
     def write(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -121,7 +175,7 @@ def _csv_texts(frame: DataFrame, csv: CsvOptions) -> DataFrame:
             if not batch.num_rows:
                 continue
             with errors.ExecutorError.instead():
-                text = frame_of(batch).write_csv(separator=delimiter, include_header=is_first)
+                text = frame_of(batch).write_csv(separator=delimiter, include_header=is_first, null_value=missing)
             is_first = False
             yield pa.RecordBatch.from_arrays([pa.array([text.removesuffix("\n")], pa.string())], names=["value"])
 
@@ -150,9 +204,9 @@ def _refuse_for_csv(frame: DataFrame) -> None:
     refuse_for_csv(pl.DataFrame([pl.Series(name, values, pl.String) for name, values in samples.items()], strict=False))
 
 
-def _verified(release: SparkRelease, data: DataFrame, apart: Apart | None) -> SparkRelease:
+def _verified(release: Release, data: DataFrame, apart: Apart | None) -> Release:
     """The release with the verdict of the files that were written; refused where they break a model."""
-    risk, verdict = recount(data, release.schema, release.models, n_records=release.risk.records, apart=apart,
+    risk, verdict, _ = recount(data, release.schema, release.models, n_records=release.risk.records, apart=apart,
                             limit=release.alone_limit)  # fmt: skip
     problems = list(verdict.problems)
     if (risk.records, risk.persons) != (release.risk.records, release.risk.persons):
@@ -164,34 +218,3 @@ def _verified(release: SparkRelease, data: DataFrame, apart: Apart | None) -> Sp
     if not verdict.holds:
         raise not_met(verdict)
     return replace(release, risk=risk, verdict=verdict)
-
-
-def codebook(release: SparkRelease, format: str, csv: CsvOptions) -> dict[str, Any]:
-    """What a reader of the released table must know; nothing of single persons, and nothing of its files yet."""
-    book = codebook_of(
-        release.schema,
-        release.mask,
-        release.models,
-        release.verdict,
-        columns=release.data.columns,
-        kinds=release.kinds,
-        format=format,
-        tables={name: table.columns for name, table in release.tables.items()},
-        limit=release.alone_limit,
-    )
-    return {**book, **how_cells_are_written(format, csv, safe_cells=False)}
-
-
-def policy_of(release: SparkRelease) -> Policy:
-    """The policy of a run that was started from Python."""
-    return Policy.of(
-        release.schema,
-        release.models,
-        method=release.method.name,
-        method_options=release.method.options,
-        mask=release.mask.name,
-        mask_options=release.mask.options,
-        max_alone=release.alone_limit.max_alone,
-        allow_alone=release.alone_limit.allow_alone,
-        seed=release.seed,
-    )

@@ -15,36 +15,32 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.engines.stream.summary import SummaryTable
-from shoal.judging.alone import COUNT, KEPT, TIME, TIME_OF_DAY, Alone, keeps_time_of_day, key_of, moments_of
+from shoal.judging.alone import COUNT, KEPT, TIME, TIME_OF_DAY, Alone, keeps_time_of_day, key_of
 from shoal.kernels import counting
 from shoal.table.schema import Schema
-from shoal.table.times import times_of_day
+from shoal.table.times import moments_of, times_of_day
 
 MOST_CELLS = 20_000_000
-"""Of how many values in groups, at the most, it is looked at together whose they are."""
+"""How many values in groups are looked at together at the most."""
 
 MIXED_BY = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A part of the published records: whose they are, in which group, and what else they show."""
+class SeenValues:
+    """A part of the published records: their persons, their groups, and what else they show."""
 
     person: NDArray[np.int32]
     group: NDArray[np.int32]
     frame: pl.DataFrame
 
 
-Pass = Callable[[Sequence[str]], Iterable[Seen]]
+Pass = Callable[[Sequence[str]], Iterable[SeenValues]]
 """Looks at all records once more: some of their columns."""
 
 
 def look_for_alone_in_portions(
-    table: SummaryTable,
-    group_of_person: NDArray[np.int32],
-    who: NDArray[np.int64],
-    look: Pass,
-    schema: Schema,
+    table: SummaryTable, group_of_person: NDArray[np.int32], who: NDArray[np.int64], look: Pass, schema: Schema
 ) -> Alone:
     """As `shoal.judging.alone.look_for_alone`, which gives the same.
 
@@ -53,12 +49,12 @@ def look_for_alone_in_portions(
     table, group_of_person
         The persons summed up, in groups; one who is in several stands there once for each.
     who
-        Who each of them is.
+        The person of each.
     """
     n_persons = int(who.max()) + 1
     by = {}
     if schema.kept:
-        by[KEPT] = _by_columns(schema.kept, look, table.n_records, n_persons)
+        by[KEPT] = _by_columns([*schema.kept], look, table.n_records, n_persons)
     if schema.person is not None:
         by[COUNT] = _with_own(group_of_person, table.records_of_person, who, n_persons)
     for name in table.sensitive:
@@ -93,7 +89,7 @@ def _by_columns(names: Sequence[str], look: Pass, n_records: int, n_persons: int
         slots, keys, n = np.empty(0, np.int32), np.empty(0, np.int64), 0
         owner, is_shared = np.full(0, -1, np.int32), np.zeros(0, np.bool_)
         for seen in look(names):
-            key = _keys(seen, names)
+            key = keys_of(seen.frame, names, seen.group)
             is_of_part = key % np.uint64(n_parts) == part
             cells, slots, keys, n = counting.number_more(key[is_of_part].view(np.int64), slots, keys, n)
             more = len(keys) - len(owner)
@@ -104,11 +100,11 @@ def _by_columns(names: Sequence[str], look: Pass, n_records: int, n_persons: int
     return int(has_own.sum())
 
 
-def _keys(seen: Seen, names: Sequence[str]) -> NDArray[np.uint64]:
-    """64 bits of the group and the values of each record."""
-    key = seen.group.astype(np.uint64)
+def keys_of(frame: pl.DataFrame, names: Sequence[str], group: NDArray[np.integer] | None = None) -> NDArray[np.uint64]:
+    """64 bits of the values of each record, and of its group where that is given."""
+    key = np.zeros(len(frame), np.uint64) if group is None else group.astype(np.uint64)
     for name in names:
-        values = seen.frame[name]
+        values = frame[name]
         if values.dtype in (pl.Categorical, pl.Enum):
             values = values.cast(pl.String)
         if values.dtype.is_float():
@@ -121,9 +117,11 @@ def _keys(seen: Seen, names: Sequence[str]) -> NDArray[np.uint64]:
 def _of_day(look: Pass, time: str) -> Pass:
     """The same with times of day."""
 
-    def timed(names: Sequence[str]) -> Iterator[Seen]:
+    def timed(names: Sequence[str]) -> Iterator[SeenValues]:
         for seen in look(names):
-            yield Seen(seen.person, seen.group, seen.frame.with_columns(times_of_day(seen.frame[time]).alias(time)))
+            yield SeenValues(
+                seen.person, seen.group, seen.frame.with_columns(times_of_day(seen.frame[time]).alias(time))
+            )
 
     return timed
 
@@ -138,11 +136,11 @@ def _since_first(look: Pass, time: str, n_persons: int) -> Pass:
         days = moments.dt.truncate("1d").cast(pl.Int64)
         np.minimum.at(first_day, seen.person[days.is_not_null().to_numpy()], days.drop_nulls().to_numpy())
 
-    def timed(names: Sequence[str]) -> Iterator[Seen]:
+    def timed(names: Sequence[str]) -> Iterator[SeenValues]:
         for seen in look(names):
             moments = moments_of(seen.frame[time])
             assert moments is not None
             since = moments.cast(pl.Int64) - pl.Series(first_day[seen.person])
-            yield Seen(seen.person, seen.group, seen.frame.with_columns(since.alias(time)))
+            yield SeenValues(seen.person, seen.group, seen.frame.with_columns(since.alias(time)))
 
     return timed

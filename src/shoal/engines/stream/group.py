@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from shoal.engines.stream.code import CodedFile, Portion
@@ -14,17 +15,21 @@ from shoal.engines.stream.summary import Lists, SummaryTable
 from shoal.grouping.grouping import Grouping
 from shoal.kernels import counting, distances
 from shoal.masking.grouped import NOT_MISSING, GroupedRecords, on_grid
+from shoal.masking.publish import Mask
+from shoal.masking.ranges import end_owners
+from shoal.measuring.loss import ColumnLoss, LossSums, price_groups, sum_losses
 from shoal.measuring.utility import (
     Utility,
     covered_by_nodes,
     covered_by_ranges,
     covered_by_sets,
     differing_categories,
+    means_of_losses,
     squares_of_categories,
     utility_of_losses,
 )
-from shoal.table.columns import CategoryColumn, NumberColumn
-from shoal.table.levels import has_hierarchy
+from shoal.table.columns import CategoryColumn, NumberColumn, has_hierarchy
+from shoal.table.table import QuasiColumn
 
 
 @dataclass
@@ -76,13 +81,13 @@ class NumberTotals:
 
 @dataclass
 class Owners:
-    """Who has the lowest and the highest value of a column, as far as it is one person only."""
+    """The persons who have the lowest and the highest value of a column, where it is one person only."""
 
     ends: tuple[float, float]
     owner: list[int | None] = field(default_factory=lambda: [None, None])
     is_shared: list[bool] = field(default_factory=lambda: [False, False])
     persons: tuple[int, int] | None = None
-    """The lowest and the highest number of a person who has a value."""
+    """Among the persons who have it, the lowest and the highest number."""
 
     @classmethod
     def of(cls, column: NumberColumn) -> Owners:
@@ -92,7 +97,7 @@ class Owners:
         return cls((present.min(), present.max()) if len(present) else (0, 0))
 
     def see(self, values: NDArray[np.int64] | NDArray[np.float64], person: NDArray[np.int32]) -> None:
-        """See some values that are not missing, and whose they are."""
+        """See some values that are not missing, and their persons."""
         if not len(values):
             return
         first, last = int(person.min()), int(person.max())
@@ -181,11 +186,7 @@ def total_groups(coded: CodedFile, table: SummaryTable, grouping: Grouping) -> G
         for name, column in portion.numbers.items():
             numbers[name].add(column, numeric[name], portion.person_of_record, group)
     return GroupTotals(
-        np.zeros(0, np.int32),
-        grouping.n_groups,
-        table=table,
-        group_of_person=grouping.group_of_person,
-        numbers=numbers,
+        np.zeros(0, np.int32), grouping.n_groups, table=table, group_of_person=grouping.group_of_person, numbers=numbers
     )
 
 
@@ -228,8 +229,8 @@ class Losses:
                 portion.categories[name].codes, group, start, codes, differs, weight, self.differences[name]
             )
 
-    def utility(self) -> Utility:
-        """What is lost in all."""
+    def utility(self, cells: Mapping[str, ColumnLoss]) -> Utility:
+        """What is lost in all, with what is lost in the published cells."""
         errors: dict[str, float] = {}
         covered: list[float] = []
         inside, total = 0.0, 0.0
@@ -244,7 +245,26 @@ class Losses:
                 squares = (float(self.totals[name][1]), float(self.totals[name][2]))
                 covered.append(covered_by_ranges(column, self.groups))
             inside, total = inside + squares[0], total + squares[1]
-        return utility_of_losses(errors, covered, inside, total, self.groups)
+        return utility_of_losses(errors, covered, inside, total, self.groups, dict(cells))
+
+
+def look_at_cells(
+    coded: CodedFile, groups: GroupTotals, labels: Mapping[str, pl.Series], mask: Mask
+) -> tuple[dict[str, ColumnLoss], dict[str, dict[str, int]]]:
+    """What is lost in the cells that will be published, and whose ends of ranges are, in one pass over the portions."""
+    quasi = groups.table.quasi
+    priced = price_groups(quasi, labels, mask.form)
+    sums = dict.fromkeys(quasi, LossSums())
+    owners = end_owners(quasi, groups, mask)
+    for portion in coded.portions():
+        group = groups.group_of_person[portion.person_of_record]
+        columns: dict[str, QuasiColumn] = {**portion.numbers, **portion.categories}
+        for name, (prices, label_of_group) in priced.items():
+            sums[name] = sums[name].plus(sum_losses(columns[name], prices, label_of_group[group]))
+        for name, seen in owners.items():
+            seen.see(portion.numbers[name], portion.person_of_record, group)
+    lost = means_of_losses(sums, {name: column.kind for name, column in quasi.items()})
+    return lost, {name: seen.counted() for name, seen in owners.items()}
 
 
 def with_missing(column: NumberColumn, whole: NumberColumn) -> NDArray[np.int64]:

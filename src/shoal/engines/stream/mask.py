@@ -22,13 +22,14 @@ from shoal.kernels import counting
 from shoal.masking.secrecy import secret_order, secret_words
 from shoal.publishing.cells import cells_that_run
 from shoal.reading import CsvOptions
+from shoal.reading.csv import missing_in_csv
 from shoal.table.columns import CategoryColumn
 from shoal.table.schema import Schema
 
 
 @dataclass(frozen=True)
-class Buckets:
-    """Records in buckets: a file a portion, in which the records of a bucket stand together."""
+class DiskBuckets:
+    """Records in buckets: one file per portion, in which the records of a bucket stand together."""
 
     parts: tuple[Path, ...]
     starts: tuple[NDArray[np.int64], ...]
@@ -45,27 +46,30 @@ class Buckets:
         return pl.concat(pieces, rechunk=True)
 
 
-class Bucketing:
+class DiskBucketing:
     """Puts records into buckets, portion by portion."""
 
-    def __init__(self, work: Path, n_records: int, portion: int) -> None:
-        self.work = work
+    def __init__(self, work: Path, n_records: int, portion: int, name: str = "buckets") -> None:
+        self.work, self.name = work, name
         self.bits = max(1, (max(n_records - 1, 1) // portion).bit_length())
         self._parts: list[Path] = []
         self._starts: list[NDArray[np.int64]] = []
 
     def add(self, portion: Portion, schema: Schema) -> None:
-        """Put a portion into buckets: whose each record is, and what is published of it as it is."""
-        n_buckets = 2**self.bits
-        words = secret_words(len(portion.person_of_record))
-        bucket = (words >> np.uint64(64 - self.bits)).astype(np.int32)
-        order = counting.order_by_code(bucket, n_buckets, np.arange(len(bucket), dtype=np.int32))
+        """Put a portion into buckets: the person of each record, and what is published of it unchanged."""
         columns = [pl.Series(PERSON, portion.person_of_record)]
         columns += [pl.Series(f"sensitive-{at}", portion.categories[name].codes)
                     for at, name in enumerate(schema.sensitive) if name not in portion.others.columns]  # fmt: skip
         columns += [portion.others[name].alias(f"other-{at}") for at, name in enumerate(portion.others.columns)]
-        records, start = pl.DataFrame(columns)[order], counting.start_of_code(bucket, n_buckets)
-        self._parts.append(self.work / f"buckets-{len(self._parts):06d}.arrow")
+        self.put(pl.DataFrame(columns), secret_words(len(portion.person_of_record)))
+
+    def put(self, records: pl.DataFrame, words: NDArray[np.uint64]) -> None:
+        """Put records into buckets by the first bits of a word of each."""
+        n_buckets = 2**self.bits
+        bucket = (words >> np.uint64(64 - self.bits)).astype(np.int32)
+        order = counting.order_by_code(bucket, n_buckets, np.arange(len(bucket), dtype=np.int32))
+        records, start = records[order], counting.start_of_code(bucket, n_buckets)
+        self._parts.append(self.work / f"{self.name}-{len(self._parts):06d}.arrow")
         places = [0]
         with self._parts[-1].open("wb") as file:
             for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
@@ -73,9 +77,9 @@ class Bucketing:
                 places.append(file.tell())
         self._starts.append(np.array(places))
 
-    def filled(self) -> Buckets:
+    def filled(self) -> DiskBuckets:
         """All buckets."""
-        return Buckets(tuple(self._parts), tuple(self._starts), 2**self.bits)
+        return DiskBuckets(tuple(self._parts), tuple(self._starts), 2**self.bits)
 
 
 @dataclass(frozen=True)
@@ -115,14 +119,14 @@ class Publisher:
                 shown[name] = _texts(self.coded.domain.sensitive[name]).gather(bucket[f"sensitive-{places[name]}"])
         return pl.DataFrame(shown), group
 
-    def write(self, buckets: Buckets, path: Path, format: str, csv: CsvOptions | None, groups: Path) -> None:
+    def write(self, buckets: DiskBuckets, path: Path, format: str, csv: CsvOptions | None, groups: Path) -> None:
         """Write all published records, and the group of each into a file of numbers."""
         like, _ = self.records(buckets.bucket(0).clear())
         self.cells_that_run.update(cells_that_run(like))  # of names of columns
         with groups.open("wb") as file:
             _sink(like.schema, lambda: self._all(buckets, file), path, format, csv)
 
-    def _all(self, buckets: Buckets, groups: BinaryIO) -> Iterator[pl.DataFrame]:
+    def _all(self, buckets: DiskBuckets, groups: BinaryIO) -> Iterator[pl.DataFrame]:
         for number in range(buckets.n_buckets):
             records, group = self.records(buckets.bucket(number))
             groups.write(group.astype(np.int32).tobytes())
@@ -146,11 +150,7 @@ def write_groups(numbers: Path, path: Path, portion: int) -> None:
 
 
 def _sink(
-    schema: pl.Schema,
-    frames: Callable[[], Iterator[pl.DataFrame]],
-    path: Path,
-    format: str,
-    csv: CsvOptions | None,
+    schema: pl.Schema, frames: Callable[[], Iterator[pl.DataFrame]], path: Path, format: str, csv: CsvOptions | None
 ) -> None:
     """Write frames one after the other to one file."""
 
@@ -164,7 +164,10 @@ def _sink(
     if format == "csv":
         options = csv or CsvOptions()
         with_mark = options.encoding.lower().replace("_", "-") == "utf-8-sig"
-        scan.sink_csv(path, separator=options.delimiter or ",", include_bom=with_mark, maintain_order=True)
+        missing = missing_in_csv(len(schema))
+        scan.sink_csv(
+            path, separator=options.delimiter or ",", include_bom=with_mark, maintain_order=True, null_value=missing
+        )
     else:
         scan.sink_parquet(path, compression="zstd", compression_level=1, maintain_order=True)
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from shoal.errors import InputError, SchemaError
-from shoal.reading import CsvOptions
-from shoal.reading.csv import decimal_commas, read_csv_blocks
+from shoal.policy.policy import Policy
+from shoal.reading import CsvOptions, format_of
+from shoal.reading.csv import read_csv_blocks, with_missing
+from shoal.reading.detect import Look, Told, refuse_unanswered
+from shoal.reading.forms import changes
 from shoal.reading.parquet import check_parquet, refuse_times_beyond_the_day, scan_parquet
 from shoal.reading.source import plain_or_refused, refuse_no_records
 from shoal.table.schema import Schema
 from shoal.table.table import dates_published, plain_floats, refuse_unpublishable
 from shoal.table.times import beyond_calendar, refuse_beyond_calendar
+
+if TYPE_CHECKING:
+    from shoal.engines.contract import Files
 
 PORTION = 1_000_000
 """How many records are looked at together."""
@@ -41,16 +48,29 @@ class FileSource:
         return source
 
     @classmethod
-    def of_csv(cls, path: Path, options: CsvOptions, work: Path, *, portion: int = PORTION) -> FileSource:
-        """A CSV file, checked line by line as always, and put as texts into files in the folder `work`."""
-        blocks = read_csv_blocks(path, options)
+    def of_csv(
+        cls, path: Path, options: CsvOptions, work: Path, *, portion: int = PORTION, found: Told | None = None,
+        dropped: Collection[str] = (),
+    ) -> FileSource:  # fmt: skip
+        """A CSV file, checked line by line as always, and put as texts into files in the folder `work`.
+
+        With `found`, forms of values that are not told are found in all records, as the engine in memory does.
+        """
+        blocks = read_csv_blocks(path, replace(options, missing=()))
+        name = f"'{path.name}'"
+        look = Look(options, found.found if found is not None else frozenset(), blocks.options().delimiter or ",")
         parts = []
         for number, frame in enumerate(blocks.frames):
+            if look.find:
+                look.at(frame)
             parts.append(work / f"texts-{number:06d}.parquet")
             frame.write_parquet(parts[-1], compression="lz4")
-        texts = scan_parquet(parts)
-        changed, notes = decimal_commas(f"'{path.name}'", texts, options.decimal)
-        return cls(path.name, texts.with_columns(changed), portion, blocks.options(), (*blocks.notes(), *notes))
+        options, findings = look.found() if look.find else (options, [])
+        refuse_unanswered(name, findings, dropped)
+        texts = with_missing(scan_parquet(parts), options.missing)
+        changed, notes = changes(name, texts, options)
+        own = replace(options, delimiter=blocks.options().delimiter)
+        return cls(path.name, texts.with_columns(changed), portion, own, (*blocks.notes(), *notes))
 
     @cached_property
     def schema(self) -> pl.Schema:
@@ -143,3 +163,23 @@ def _refuse_missing_persons(source: FileSource, schema: Schema) -> None:
             f"first in record {first + 1:,}. Without it their risk cannot be counted: fill it in, or leave those "
             "records out."
         )
+
+
+def opened(files: Files, work: Path, portion: int, dropped: Collection[str] = ()) -> FileSource:
+    """The one file of a job, of a format that is read in portions."""
+    path = Path(files.names[0])
+    if format_of(path).is_text:
+        found = None if files.found is None else Told.of(files.found)
+        return FileSource.of_csv(path, files.csv, work, portion=portion, found=found, dropped=dropped)
+    return FileSource.of_parquet(path, portion=portion)
+
+
+def values_of(source: FileSource, policy: Policy) -> pl.DataFrame:
+    """The different values of columns whose hierarchies are made from them."""
+    made = [
+        column.name
+        for column in policy.columns.quasi
+        if column.hierarchy is not None and column.hierarchy.is_made_from_values and column.name in source.schema
+    ]
+    columns = [source.collected(source.scan.select(pl.col(name).unique())) for name in made]
+    return pl.concat(columns, how="horizontal") if columns else pl.DataFrame()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,29 +12,39 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.engines.stream.alone import Seen, look_for_alone_in_portions
+from shoal.engines.offered import models_in_memory
+from shoal.engines.stream.alone import SeenValues, keys_of, look_for_alone_in_portions
+from shoal.engines.stream.code import PERSON, CodedFile
+from shoal.engines.stream.mask import DiskBucketing
 from shoal.engines.stream.read import PORTION, FileSource
 from shoal.engines.stream.summary import PairCounts, SummaryTable, counts_of_groups
-from shoal.engines.stream.supported import refuse_models
-from shoal.errors import InputError, SchemaError, did_you_mean
-from shoal.judging.alone import AloneLimit
-from shoal.judging.observation import are_one_only_where_equal
+from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
+from shoal.judging.alone import AloneLimit, who_is_alone
+from shoal.judging.observation import Observation, are_one_only_where_equal
 from shoal.judging.recount import problems_of_columns
-from shoal.judging.risk import NEEDS, Risk, risk_of_counts
+from shoal.judging.risk import NEEDS, Risk, risk_of_counts, risks_together
 from shoal.judging.verdict import PUBLISHED_TABLE, Verdict, judge
 from shoal.kernels import counting
 from shoal.masking import mask_called
+from shoal.measuring.spread import (
+    SPREAD_NEEDS,
+    RiskSpread,
+    over_persons,
+    record_risk_of_persons,
+    spread_of_counts,
+    spreads_together,
+)
 from shoal.models.contract import Model
-from shoal.pipeline import refuse_no_model
+from shoal.policy.policy import refuse_no_model
 from shoal.publishing.release import Assessment
-from shoal.reading import CsvOptions
+from shoal.reading import CsvOptions, format_of
 from shoal.reading.csv import read_csv_blocks
-from shoal.reading.read import FORMAT_OF_ENDING
 from shoal.table.columns import CategoryColumn, category_column
 from shoal.table.schema import Schema
 
 MIXED_BY = np.uint64(0x9E3779B97F4A7C15)
 PSEUDONYM_BYTES = 8
+SHOWN, PERSON_OF_RECORD = "_shoal_shown", "_shoal_person"
 
 
 def verify_file(
@@ -64,18 +74,30 @@ def verify_file(
     """
     started = time.perf_counter()
     refuse_no_model(models, otherwise="there is nothing to verify")
-    refuse_models(models)
+    why = models_in_memory(models)
+    if why:
+        raise ParameterError(" ".join(why))
     if not mask_called(mask).links_values:
         raise SchemaError(f"The mask {mask} publishes attributes apart, which is counted in memory: use shoal.verify.")
     limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
-    risk, verdict = look_at_file(Path(path), schema, models, csv=csv, portion=portion, limit=limit)
+    risk, verdict, _ = look_at_file(Path(path), schema, models, csv=csv, portion=portion, limit=limit)
     return Assessment(risk, verdict, time.perf_counter() - started)
 
 
 def look_at_file(
-    path: Path, schema: Schema, models: Sequence[Model], *, csv: CsvOptions | None, portion: int, limit: AloneLimit
-) -> tuple[Risk, Verdict]:
-    """The risk of a published file, and the verdict of the models; memory grows with persons, not with records."""
+    path: Path,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    csv: CsvOptions | None,
+    portion: int,
+    limit: AloneLimit,
+    with_spread: bool = False,
+) -> tuple[Risk, Verdict, RiskSpread | None]:
+    """The risk of a published file, the verdict of the models, and `with_spread` how the risk is spread.
+
+    Memory grows with persons, not with records.
+    """
     source = _opened(path, csv, portion)
     _refuse_absent(source, schema)
     problems = problems_of_columns(source.schema.names(), schema)
@@ -86,23 +108,79 @@ def look_at_file(
         seen = _seen(source, schema, by_group=True)
     table = seen.summed_up()
     group_of_person = seen.group_of_person[: table.n_persons]
-    needs = NEEDS.union(*(model.needs for model in models))
+    needs = (SPREAD_NEEDS if with_spread else NEEDS).union(*(model.needs for model in models))
     counts = counts_of_groups(table, needs, group_of_person, seen.groups.n)
     verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems)
     who = seen.person_of(np.arange(table.n_persons))
     n_unique = len(np.unique(who[(counts.persons == 1)[group_of_person]]))
     alone = look_for_alone_in_portions(table, group_of_person, who, partial(_once_more, source, seen), schema)
     risk = replace(risk_of_counts(counts), persons=n_persons, unique_persons=n_unique, alone_by=dict(alone.by))
-    return risk, limit.judged(verdict, alone, schema)
+    spread = None
+    if with_spread:
+        risk_of_person = np.zeros(n_persons)
+        np.maximum.at(risk_of_person, who, table.records_of_person / counts.records[group_of_person])
+        spread = spread_of_counts(counts, risk_of_person)
+    return risk, limit.judged(verdict, alone, schema), spread
 
 
-def _once_more(source: FileSource | _CsvSource, seen: _Seen, columns: Sequence[str]) -> Iterator[Seen]:
+class InputRisk:
+    """The risk of the table as it is, by records that are brought together by what they show, in buckets on disk.
+
+    Records of a group are in one bucket. Values are told apart by 64 bits that are made of them.
+    """
+
+    def __init__(self, work: Path, schema: Schema, n_records: int, portion: int) -> None:
+        self.schema, self.person = schema, schema.person or PERSON_OF_RECORD
+        self.buckets = DiskBucketing(work, n_records, portion, "input")
+
+    def see(self, frame: pl.DataFrame, coded: pl.DataFrame) -> None:
+        """See a portion as it stands in the file, and as codes."""
+        words = keys_of(frame, self.schema.quasi_names)
+        columns = [pl.Series(SHOWN, words), coded[PERSON].alias(self.person)]
+        columns += [coded[f"sensitive-{at}"] for at in range(len(self.schema.sensitive))]
+        self.buckets.put(pl.DataFrame([*columns, *(frame[name] for name in self.schema.kept)]), words)
+
+    def measured(self, coded: CodedFile, persons_of_code: Mapping[str, NDArray[np.int64]]) -> tuple[Risk, RiskSpread]:
+        """The risk, and how it is spread; every bucket is counted by itself, and persons over all of them."""
+        n_persons = coded.n_persons
+        alone: dict[str, NDArray[np.bool_]] = {}
+        risk_of_person, is_unique = np.zeros(n_persons), np.zeros(n_persons, np.bool_)
+        risks, spreads = [], []
+        for frame in filter(len, map(self.buckets.filled().bucket, range(2**self.buckets.bits))):
+            who, seen = self._seen(frame, coded)
+            counts = seen.counts(SPREAD_NEEDS)
+            own_risk = record_risk_of_persons(seen, counts)
+            risk_of_person[who] = np.maximum(risk_of_person[who], own_risk)
+            is_unique[who[seen.who_is_alone(counts.persons == 1)]] = True
+            for key, is_alone in who_is_alone(seen, frame, self.schema, is_release=False).items():
+                alone.setdefault(key, np.zeros(n_persons, np.bool_))[who[is_alone]] = True
+            risks.append(risk_of_counts(counts))
+            spreads.append(spread_of_counts(counts, own_risk))
+        risk = replace(
+            risks_together(risks), persons=n_persons, unique_persons=int(is_unique.sum()),
+            alone_by={key: int(persons.sum()) for key, persons in alone.items()},
+        )  # fmt: skip
+        blind = {name: float(persons.max() / n_persons) for name, persons in persons_of_code.items()}
+        return risk, spreads_together(spreads, blind, over_persons(risk_of_person))
+
+    def _seen(self, frame: pl.DataFrame, coded: CodedFile) -> tuple[NDArray[np.int64], Observation]:
+        """The persons of a bucket, their groups and their values."""
+        group, shown = counting.number_distinct(frame[SHOWN].to_numpy().view(np.int64))
+        who, person = np.unique(frame[self.person].to_numpy(), return_inverse=True)
+        sensitive = {
+            name: replace(column, codes=frame[f"sensitive-{at}"].to_numpy())
+            for at, (name, column) in enumerate(coded.domain.sensitive.items())
+        }
+        return who, Observation(group, len(shown), person.astype(np.int32), len(who), sensitive)
+
+
+def _once_more(source: FileSource | _CsvSource, seen: _Seen, columns: Sequence[str]) -> Iterator[SeenValues]:
     """All portions of a published file once more: persons, groups and some columns."""
     schema = seen.schema
     needed = dict.fromkeys([*schema.quasi_names, *([schema.person] if schema.person is not None else []), *columns])
     n_before = 0
     for frame in source.portions(list(needed)):
-        yield Seen(seen.persons_in(frame, n_before), seen.groups_in(frame), frame)
+        yield SeenValues(seen.persons_in(frame, n_before), seen.groups_in(frame), frame)
         n_before += len(frame)
 
 
@@ -115,7 +193,7 @@ def _seen(source: FileSource | _CsvSource, schema: Schema, *, by_group: bool = F
 
 
 def _opened(path: Path, csv: CsvOptions | None, portion: int) -> FileSource | _CsvSource:
-    if FORMAT_OF_ENDING.get(path.suffix.lower(), "parquet") == "csv":
+    if format_of(path).is_text:
         return _CsvSource(path, csv or CsvOptions())
     return FileSource.of_parquet(path, portion=portion)
 
@@ -233,7 +311,7 @@ class _Seen:
         return self.n_records if self.schema.person is None else self.persons.n
 
     def person_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Who those of some numbers are."""
+        """The persons of some numbers."""
         return self.members.keys[numbers] >> 32 if self.by_group else numbers
 
     def persons_in(self, frame: pl.DataFrame, n_before: int) -> NDArray[np.int32]:

@@ -5,93 +5,62 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from shoal.engines.stream.code import CodedFile, code_file
-from shoal.engines.stream.domain import domain_of
-from shoal.engines.stream.group import GroupTotals, Losses, total_groups
-from shoal.engines.stream.mask import Bucketing, Publisher, write_groups
-from shoal.engines.stream.read import PORTION, FileSource, with_plain_floats, without_missing
-from shoal.engines.stream.recount import look_at_file
+from shoal.engines.contract import Engine, Files, Job, counts_of, refuse_unoffered
+from shoal.engines.offered import why_not_in_portions
+from shoal.engines.stream.code import CodedFile, code_file, domain_of
+from shoal.engines.stream.group import GroupTotals, Losses, look_at_cells, total_groups
+from shoal.engines.stream.mask import DiskBucketing, Publisher, write_groups
+from shoal.engines.stream.read import PORTION, FileSource, opened, values_of, with_plain_floats, without_missing
+from shoal.engines.stream.recount import InputRisk, look_at_file
 from shoal.engines.stream.summary import SummaryTable, counts_of_groups, summarize
-from shoal.engines.stream.supported import why_not_streamed
+from shoal.engines.stream.write import InFiles
 from shoal.errors import OutputError, ParameterError, PrivacyNotMetError
 from shoal.grouping import Method
 from shoal.grouping.feasibility import refuse_impossible
-from shoal.judging.alone import AloneLimit
+from shoal.grouping.grouping import Grouping
 from shoal.judging.risk import Risk
-from shoal.judging.verdict import Verdict
+from shoal.judging.verdict import Verdict, not_met
 from shoal.masking import secrecy
-from shoal.masking.publish import Mask, Published
+from shoal.masking.publish import Mask
+from shoal.masking.ranges import steps_shown
 from shoal.masking.scheme import scheme_of_groups
+from shoal.measuring.spread import RiskSpread
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
-from shoal.pipeline import check_asked, checked_seed, choose, not_met, refuse_no_model
-from shoal.progress import Progress, silent
+from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy
+from shoal.progress import Progress, silent, stage
 from shoal.publishing.cells import note_on_counts
-from shoal.publishing.codebook import CODEBOOK, with_files
 from shoal.publishing.folder import replacing_folder
-from shoal.publishing.manifest import write_manifest
 from shoal.publishing.read import refuse_unreadable
-from shoal.publishing.write import codebook, finite, policy_text_of, write_json
-from shoal.reading import CsvOptions
-from shoal.reading.read import FORMAT_OF_ENDING
+from shoal.publishing.release import Release, Writing
+from shoal.publishing.write import write_beside
+from shoal.reading import FORMATS, CsvOptions, format_of
 from shoal.table.columns import NumberColumn
+from shoal.table.roles import RECORDS_LOOKED_AT, refuse_unconfirmed
 from shoal.table.schema import Schema
-from shoal.table.table import Table
 
 WORK = "work"
 """The folder inside the release that is being filled in which records lie while they are worked on."""
 
-NO_REPORT = "report.html and the risk of the input are left out: they need the whole table in memory."
-
-
-@dataclass(frozen=True)
-class StreamedRelease:
-    """A release that was made in portions: its verdict, its numbers, and where it lies."""
-
-    folder: Path
-    verdict: Verdict
-    risk: Risk
-    utility: Utility
-    schema: Schema = field(repr=False)
-    models: tuple[Model, ...]
-    method: Method
-    mask: Mask
-    seed: int
-    seconds: float
-    notes: tuple[str, ...]
-    lone_extremes: dict[str, int]
-
-    def to_dict(self) -> dict[str, object]:
-        """The keys of the JSON contract, but for those of the input."""
-        return {
-            **asdict(self.risk),
-            **asdict(self.utility),
-            "seconds": self.seconds,
-            "suppressed_persons": 0,
-            "lone_extremes": self.lone_extremes,
-            "notes": list(self.notes),
-            "verdict": self.verdict.to_dict(),
-            "before": None,
-            "engine": "stream",
-        }
-
 
 def protect_file(
     path: str | Path,
-    schema: Schema,
-    models: Sequence[Model],
-    output: str | Path,
+    schema: Schema | Policy,
+    models: Sequence[Model] | None = None,
+    output: str | Path | None = None,
     *,
-    method: str | Method = "balance-tree",
-    mask: str | Mask = "range",
+    method: str | Method = DEFAULT_METHOD,
+    mask: str | Mask = DEFAULT_MASK,
     seed: int | None = None,
     max_alone: int | None = None,
     allow_alone: bool = False,
@@ -99,6 +68,7 @@ def protect_file(
     csv: CsvOptions | None = None,
     overwrite: bool = False,
     report: bool = True,
+    measure_input: bool | None = None,
     keep_person_map: bool = False,
     policy_text: str | None = None,
     inputs: Sequence[Path] = (),
@@ -106,7 +76,7 @@ def protect_file(
     progress: Progress = silent,
     portion: int = PORTION,
     **options: Any,
-) -> StreamedRelease:
+) -> Release:
     """Protect a Parquet or CSV file that may be larger than memory, and write the release folder.
 
     The groups and the published values are those that `shoal.protect` gives for the same table; only pseudonyms and the
@@ -115,7 +85,8 @@ def protect_file(
     Parameters
     ----------
     path, schema, models
-        The file, the roles of its columns, and what every group must meet.
+        The file, the roles of its columns, and what every group must meet; or the file and a `Policy`, which makes all
+        choices but the seed.
     output
         The folder of the release. While it is filled, a hidden folder beside it holds the records as codes; only its
         owner can look into it, and it is removed also when the run fails.
@@ -124,7 +95,10 @@ def protect_file(
     max_alone, allow_alone
         As in `shoal.protect`.
     report
-        Whether to write steward/report.json. The pages are left out.
+        Whether to write the reports: steward/report.html, steward/report.json and summary.html. They are made from
+        counts, and say what is left out.
+    measure_input
+        Whether to measure the risk of the input too; unless told, where there is a report.
     portion
         How many records are looked at together.
 
@@ -140,149 +114,197 @@ def protect_file(
     Memory grows with the persons, their quasi-identifiers and their different sensitive values, not with the records.
     The published file is read again to verify it, from what it shows alone, before it takes its place.
     """
-    clock = time.perf_counter()
-    started = started or datetime.now(UTC)
-    path = Path(path)
-    chosen_method, chosen_mask = choose(method, mask, options)
-    check_asked(schema, models)
-    refuse_no_model(models)
-    refuse_unreadable(models)
-    read_as = FORMAT_OF_ENDING.get(path.suffix.lower(), "parquet")
-    format = format or str(read_as)
-    why = why_not_streamed(schema, models, chosen_method, chosen_mask, formats=[read_as, format], csv=csv)
-    if why:
-        raise ParameterError(f"This cannot be done in portions. {' '.join(why)} Choose the engine 'memory', or others.")
-    if keep_person_map and schema.person is None:
-        raise ParameterError("There is no person column, so there is no person map to keep.")
-    seed = checked_seed(seed)
-    limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
-    run = _Run(schema, tuple(models), chosen_method, chosen_mask, seed, portion, progress, limit)
-    with replacing_folder(output, overwrite=overwrite, inputs=inputs or [path]) as new:
-        work, steward = new / WORK, new / "steward"
-        work.mkdir(mode=0o700)
-        steward.mkdir(mode=0o700)
-        progress("reading", 0.0)
-        source = _opened(path, read_as, csv, work, portion)
-        made = run.make(source, new / f"release.{format}", format, work, steward)
-        shutil.rmtree(work)
-        release = StreamedRelease(
-            folder=Path(output), verdict=made.verdict, risk=made.risk, utility=made.utility, schema=schema,
-            models=run.models, method=chosen_method, mask=chosen_mask, seed=seed,
-            seconds=time.perf_counter() - clock, notes=made.notes, lone_extremes=made.lone_extremes,
-        )  # fmt: skip
-        like = run.described(made)
-        text = policy_text if policy_text is not None else policy_text_of(like, source.csv or CsvOptions())
-        write_json(new / CODEBOOK, with_files(codebook(like, format, csv=source.csv), new))
-        (steward / "policy.toml").write_text(text, encoding="utf-8")
-        if keep_person_map and made.persons is not None:
-            made.persons.write_parquet(steward / "persons.parquet")
-        if report:
-            write_json(steward / "report.json", release.to_dict())
-        write_manifest(
-            new, inputs=inputs or [path], policy_text=text, seed=seed, started=started, finished=datetime.now(UTC),
-            extra={"verdict": finite(made.verdict.to_dict()), "format": format, "engine": "stream"},
-        )  # fmt: skip
-    return release
+    if output is None:
+        raise ParameterError("Say where the release goes: output='out'. It is written while it is made.")
+    writing = Writing(
+        folder=Path(output), overwrite=overwrite, format=format, report=report, keep_person_map=keep_person_map,
+        policy_text=policy_text, inputs=inputs, started=started,
+    )  # fmt: skip
+    job = Job.of(
+        Files(names=(str(path),), csv=csv or CsvOptions()), schema, models, method=method, mask=mask, seed=seed,
+        max_alone=max_alone, allow_alone=allow_alone, measure_input=report if measure_input is None else measure_input,
+        progress=progress, writing=writing, **options,
+    )  # fmt: skip
+    return StreamEngine(portion=portion).protect(job)
+
+
+class StreamEngine(Engine):
+    """One file in portions: memory grows with persons, and the release is written while it is made."""
+
+    name = "stream"
+
+    def __init__(self, *, portion: int = PORTION) -> None:
+        self.portion = portion
+
+    def why_not(self, job: Job) -> list[str]:
+        """What needs the whole table in memory."""
+        return why_not_in_portions(job)
+
+    def protect(self, job: Job) -> Release:
+        """Read, sum up, group, mask, write and recount, and swap the folder in when the file holds."""
+        clock = time.perf_counter()
+        refuse_unoffered(self, job)
+        refuse_unreadable(job.models)
+        if job.writing is None:
+            raise ParameterError("In portions a release is written while it is made: say where it goes.")
+        if job.writing.keep_person_map and job.roles.person is None:
+            raise ParameterError("There is no person column, so there is no person map to keep.")
+        path = Path(job.source.names[0])
+        inputs = [Path(each) for each in job.writing.inputs] or [path]
+        format = job.writing.format or format_of(path).name
+        started = job.writing.started or datetime.now(UTC)
+        with replacing_folder(job.writing.folder, overwrite=job.writing.overwrite, inputs=inputs) as new:
+            work, steward = new / WORK, new / "steward"
+            work.mkdir(mode=0o700)
+            steward.mkdir(mode=0o700)
+            run = _Run(job, path, self.portion, work, steward)
+            made = run.make(new / f"release.{format}", format)
+            shutil.rmtree(work)
+            release = Release(
+                records=InFiles(job.writing.folder, format, made.columns, made.lone_extremes), policy=job.policy,
+                verdict=made.verdict, risk=made.risk, utility=made.utility, before=made.before,
+                spread_before=made.spread_before, spread=made.spread, schema=run.schema, models=job.models,
+                method=job.method, mask=job.mask, seed=job.seed, seconds=time.perf_counter() - clock, notes=made.notes,
+                kinds=made.kinds, rounded=made.rounded, lone_ends=made.lone_ends, told={"engine": self.name},
+            )  # fmt: skip
+            writing = replace(job.writing, format=format, csv=run.opened.csv, started=started)
+            write_beside(release, new, writing, inputs=inputs, manifest={})
+        return release
 
 
 @dataclass(frozen=True)
-class _Described:
-    """What the codebook and the policy say of a release."""
+class _Read:
+    """The file as it is published from, its codes, what is known of each person, and the risk of the file as it is."""
 
-    table: Table
-    published: Published
-    verdict: Verdict
-    schema: Schema
-    models: tuple[Model, ...]
-    method: Method
-    mask: Mask
-    seed: int
-    max_suppressed: int = 0
-    max_records: int | None = None
-    max_linkage: float | None = None
-    alone_limit: AloneLimit = field(default_factory=AloneLimit)
-    knowledge: None = None
-
-
-@dataclass(frozen=True)
-class _Made:
-    """What a run gives beside the files."""
-
+    source: FileSource
+    coded: CodedFile
     table: SummaryTable
-    published: Published
-    verdict: Verdict
-    risk: Risk
+    before: Risk | None
+    spread_before: RiskSpread | None
+
+
+@dataclass(frozen=True)
+class _Published:
+    """What a run gives beside the published file."""
+
+    columns: tuple[str, ...]
+    kinds: dict[str, str]
+    rounded: dict[str, float | str]
+    lone_ends: dict[str, dict[str, int]]
     utility: Utility
     notes: tuple[str, ...]
     lone_extremes: dict[str, int]
-    persons: pl.DataFrame | None
+    n_records: int
+    before: Risk | None
+    spread_before: RiskSpread | None
+
+
+@dataclass(frozen=True)
+class _Made(_Published):
+    """The same with what was counted in the published file."""
+
+    verdict: Verdict
+    risk: Risk
+    spread: RiskSpread | None
 
 
 @dataclass(frozen=True)
 class _Run:
-    """What was asked, and the stages one after the other."""
+    """The stages one after the other."""
 
-    schema: Schema
-    models: tuple[Model, ...]
-    method: Method
-    mask: Mask
-    seed: int
+    job: Job
+    path: Path
     portion: int
-    progress: Progress
-    limit: AloneLimit
+    work: Path
+    steward: Path
 
-    def described(self, made: _Made) -> Any:
-        """What the codebook and the policy say of what was made."""
-        return _Described(
-            made.table, made.published, made.verdict, self.schema, self.models, self.method, self.mask, self.seed,
-            alone_limit=self.limit,
-        )  # fmt: skip
+    @cached_property
+    def opened(self) -> FileSource:
+        """The file."""
+        return opened(self.job.source, self.work, self.portion, self.job.roles.dropped)
 
-    def make(self, source: FileSource, file: Path, format: str, work: Path, steward: Path) -> _Made:
-        """Sum up, group, mask, write and verify; what is not met is refused."""
-        source.refuse_unfit(self.schema)
-        _refuse_full_disk(source, self.schema, work)
-        source = without_missing(with_plain_floats(source, self.schema), self.schema)
-        coded = code_file(source, domain_of(source, self.schema), self.schema, work)
-        alike = [] if coded.persons is None else list(coded.persons.notes)
-        alike += [note for column in coded.domain.sensitive.values() for note in column.notes]
-        notes = (*source.notes, *alike)
-        table = summarize(coded, self.schema, notes=source.notes, with_squares=self.method.needs_squares)
-        needs: frozenset[str] = frozenset().union(*(model.needs for model in self.models))
-        everyone = np.zeros(table.n_persons, np.int32)
-        refuse_impossible(table, self.models, counts_of_groups(table, needs, everyone, 1))
-        grouping = self.method.group(table, self.models, self.progress)
-        table.forget_values()
-        self.progress("masking", 0.0)
+    @cached_property
+    def schema(self) -> Schema:
+        """The roles of its columns."""
+        return self.job.schema(values_of(self.opened, self.job.policy))
+
+    def make(self, file: Path, format: str) -> _Made:
+        """Publish and verify; what is not met is refused. What publishing holds in memory is let go before."""
+        job = self.job
+        with stage("reading", job.progress) as told:
+            self.opened.refuse_unfit(self.schema)
+            refuse_unconfirmed(self.opened.collected(self.opened.scan.head(RECORDS_LOOKED_AT)), self.schema)
+            _refuse_full_disk(self.opened, self.schema, self.work)
+            source = without_missing(with_plain_floats(self.opened, self.schema), self.schema)
+            read = self._read(source)
+            told.counts = {"records": read.coded.n_records, "persons": read.table.n_persons}
+        published = self._publish(read, file, format)
+        del read
+        with stage("verifying", job.progress) as told:
+            assert job.writing is not None
+            risk, verdict, spread = look_at_file(
+                file, self.schema, job.models, csv=_as_written(source.csv, format), portion=self.portion,
+                limit=job.alone_limit, with_spread=job.writing.report,
+            )  # fmt: skip
+            told.counts = counts_of(verdict)
+        if not verdict.holds:
+            raise not_met(verdict)
+        n_records = published.n_records
+        if risk.records != n_records:
+            raise PrivacyNotMetError(f"{risk.records:,} of {n_records:,} records are in the file. Nothing was written.")
+        return _Made(**vars(published), verdict=verdict, risk=risk, spread=spread)
+
+    def _read(self, source: FileSource) -> _Read:
+        """Code and sum up."""
+        measures_input = self.job.measures.measure_input
+        as_it_is = InputRisk(self.work, self.schema, source.n_records, self.portion)
+        watch = {"watch": as_it_is.see} if measures_input else {}
+        coded = code_file(source, domain_of(source, self.schema), self.schema, self.work, **watch)
+        table = summarize(coded, self.schema, notes=source.notes, with_squares=self.job.method.needs_squares)
+        before = as_it_is.measured(coded, _persons_of_code(table)) if measures_input else (None, None)
+        return _Read(source, coded, table, *before)
+
+    def _publish(self, read: _Read, file: Path, format: str) -> _Published:
+        """Group, mask and write."""
+        job = self.job
+        with stage("grouping", job.progress) as told:
+            grouping = self._grouped(read.table)
+            told.counts = {"groups": grouping.n_groups}
+        read.table.forget_values()
+        with stage("masking", job.progress):
+            return self._mask(read, grouping, file, format)
+
+    def _grouped(self, table: SummaryTable) -> Grouping:
+        """The groups, where there can be any."""
+        models = self.job.models
+        needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
+        refuse_impossible(table, models, counts_of_groups(table, needs, np.zeros(table.n_persons, np.int32), 1))
+        return self.job.method.group(table, models, self.job.progress)
+
+    def _mask(self, read: _Read, grouping: Grouping, file: Path, format: str) -> _Published:
+        """Write what is shown of the groups, and what the steward keeps."""
+        job, source, coded, table = self.job, read.source, read.coded, read.table
         groups = total_groups(coded, table, grouping)
-        losses, buckets = Losses(table, groups), Bucketing(work, coded.n_records, self.portion)
+        losses, buckets = Losses(table, groups), DiskBucketing(self.work, coded.n_records, self.portion)
         for portion in coded.portions():
             losses.add(portion)
             buckets.add(portion, self.schema)
-        utility = losses.utility()
-        shown = {name: self.mask.mask(column, groups, table) for name, column in table.quasi.items()}
+        shown = {name: job.mask.mask(column, groups, table) for name, column in table.quasi.items()}
+        lost, lone = look_at_cells(coded, groups, shown, job.mask)
+        utility = losses.utility(lost)
         texts = {name: labels.cast(pl.String) for name, labels in shown.items()}
-        scheme_of_groups(table, groups, texts, self.mask.name).write_parquet(steward / "scheme.parquet")
+        scheme_of_groups(table, groups, texts, job.mask.name).write_parquet(self.steward / "scheme.parquet")
         del texts
         publisher = self._publisher(source, coded, grouping.group_of_person, shown)
-        publisher.write(buckets.filled(), file, format, source.csv, work / "groups")
-        write_groups(work / "groups", steward / "groups.parquet", self.portion)
-        lone = _lone_extremes(table, groups)
-        notes = (*notes, *note_on_counts(publisher.cells_that_run))
-        persons, n_records = _person_map(coded, publisher), coded.n_records
-        published = Published(pl.DataFrame({name: [] for name in publisher.columns}), everyone[:0], everyone[:0], None)
-        described = table.without_lists()
-        del table, groups, losses, publisher, coded, grouping, everyone
-        self.progress("verifying", 0.0)
-        csv = source.csv if format == "csv" else None
-        risk, verdict = look_at_file(
-            file, self.schema, self.models, csv=_as_written(csv, format), portion=self.portion, limit=self.limit
-        )
-        if not verdict.holds:
-            raise not_met(verdict)
-        if risk.records != n_records:
-            raise PrivacyNotMetError(f"{risk.records:,} of {n_records:,} records are in the file. Nothing was written.")
-        return _Made(described, published, verdict, risk, utility, (*notes, NO_REPORT), lone, persons)
+        publisher.write(buckets.filled(), file, format, source.csv, self.work / "groups")
+        write_groups(self.work / "groups", self.steward / "groups.parquet", self.portion)
+        self._write_person_map(coded, publisher)
+        return _Published(
+            columns=publisher.columns, kinds={name: column.kind for name, column in table.quasi.items()},
+            utility=utility, notes=(*source.notes, *_alike(coded), *note_on_counts(publisher.cells_that_run)),
+            lone_extremes=_lone_extremes(table, groups), rounded=steps_shown(table.quasi, groups, job.mask),
+            lone_ends=lone, n_records=coded.n_records, before=read.before, spread_before=read.spread_before,
+        )  # fmt: skip
 
     def _publisher(
         self, source: FileSource, coded: CodedFile, group_of_person: Any, shown: dict[str, pl.Series]
@@ -298,16 +320,25 @@ class _Run:
             enums=_types_of_used(source, coded),
         )
 
+    def _write_person_map(self, coded: CodedFile, publisher: Publisher) -> None:
+        """Who has which pseudonym, where the steward is to keep it."""
+        writing = self.job.writing
+        if writing is None or not writing.keep_person_map or coded.persons is None or publisher.pseudonyms is None:
+            return
+        names = publisher.pseudonyms.gather(coded.persons.person_of_written)
+        kept = pl.DataFrame([coded.persons.written.alias("person"), names.alias("pseudonym")])
+        kept.write_parquet(self.steward / "persons.parquet")
 
-def _opened(path: Path, read_as: str, csv: CsvOptions | None, work: Path, portion: int) -> FileSource:
-    if read_as == "csv":
-        return FileSource.of_csv(path, csv or CsvOptions(), work, portion=portion)
-    return FileSource.of_parquet(path, portion=portion)
+
+def _alike(coded: CodedFile) -> list[str]:
+    """What was taken for one: persons, and values of sensitive attributes."""
+    notes = [] if coded.persons is None else list(coded.persons.notes)
+    return notes + [note for column in coded.domain.sensitive.values() for note in column.notes]
 
 
 def _refuse_full_disk(source: FileSource, schema: Schema, work: Path) -> None:
-    """Refuse a run for whose records there is no room on the disk: they lie there as codes, twice, and as a release."""
-    needed = source.n_records * (8 + 16 * len(schema.published())) * 2
+    """Refuse a run for whose records there is no room on the disk: as codes, in buckets twice, and as a release."""
+    needed = source.n_records * (8 + 16 * len(schema.published())) * 3
     free = shutil.disk_usage(work).free
     if needed > free:
         raise OutputError(
@@ -319,7 +350,7 @@ def _refuse_full_disk(source: FileSource, schema: Schema, work: Path) -> None:
 
 def _as_written(csv: CsvOptions | None, format: str) -> CsvOptions | None:
     """How a release is read back: shoal writes quotes, decimals and missing values in its own way."""
-    if format != "csv":
+    if not FORMATS[format].is_text:
         return None
     return CsvOptions(delimiter=(csv.delimiter if csv is not None else None) or ",")
 
@@ -337,16 +368,16 @@ def _types_of_used(source: FileSource, coded: CodedFile) -> dict[str, pl.DataTyp
     return types
 
 
+def _persons_of_code(table: SummaryTable) -> dict[str, NDArray[np.int64]]:
+    """How many persons have each sensitive value."""
+    return {
+        name: np.bincount(table.lists[name][1], minlength=column.n_codes) for name, column in table.sensitive.items()
+    }
+
+
 def _lone_extremes(table: SummaryTable, groups: GroupTotals) -> dict[str, int]:
     return {
         name: groups.numbers[name].owners.n_lone
         for name, column in table.quasi.items()
         if isinstance(column, NumberColumn) and (column.source is None or column.source.hierarchy is None)
     }
-
-
-def _person_map(coded: CodedFile, publisher: Publisher) -> pl.DataFrame | None:
-    if coded.persons is None or publisher.pseudonyms is None:
-        return None
-    names = publisher.pseudonyms.gather(coded.persons.person_of_written)
-    return pl.DataFrame([coded.persons.written.alias("person"), names.alias("pseudonym")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from shoal.engines.stream.code import CodedFile
 from shoal.grouping.person_space import grid_of
 from shoal.grouping.tree import values_of_parts
 from shoal.kernels import counting, points
-from shoal.models.counts import EVERYTHING, JOINT, GroupCounts
+from shoal.models.counts import EVERYTHING, HISTORIES, JOINT, GroupCounts
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -22,7 +22,7 @@ Lists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class SummaryTable(Table):
-    """A table of which only sums and counts a person are known; it has no records.
+    """A table of which only sums and counts per person are known; it has no records.
 
     Its columns hold a few values that stand for all, so that extents, kinds and categories are those of the whole.
     """
@@ -62,6 +62,8 @@ class SummaryTable(Table):
         self, column: NumberColumn, grid: int, *, with_squares: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """As in any table; but they are given out once and not kept, since they take much memory."""
+        if column.laid is not None:
+            return self.sums_of_laid(column, column.laid, grid)
         sums, squares = self.sums.pop(column.name)
         return sums[:, 0], sums[:, 1], squares
 
@@ -69,11 +71,6 @@ class SummaryTable(Table):
         """Let go of what only grouping asks for."""
         for name in self.sensitive:
             self.lists.pop(name, None)
-
-    def without_lists(self) -> SummaryTable:
-        """The columns and what is known of them, without what is known of persons."""
-        nobody = np.zeros(0, np.int64)
-        return replace(self, records_summed=nobody, sums={}, lists={}, counts_of_code={})
 
 
 def summarize(coded: CodedFile, schema: Schema, *, notes: tuple[str, ...], with_squares: bool) -> SummaryTable:
@@ -104,7 +101,7 @@ def summarize(coded: CodedFile, schema: Schema, *, notes: tuple[str, ...], with_
         person = portion.person_of_record
         for name, numbers in portion.numbers.items():
             scale = scales[name]
-            units, steps = scale.units_of(numbers), scale.steps_a_unit(grid)
+            units, steps = scale.units_of(numbers), scale.steps_per_unit(grid)
             sums, squares = table.sums[name]
             points.add_sums(units, person, scale.lowest, steps, sums)
             if with_squares:
@@ -157,7 +154,7 @@ class PairCounts:
 def counts_of_groups(
     table: SummaryTable, needs: frozenset[str], group_of_person: NDArray[np.int32], n_groups: int
 ) -> GroupCounts:
-    """What models need to know of groups of persons, as far as sums and counts a person tell it."""
+    """What models need to know of groups of persons, as far as sums and counts per person tell it."""
     start = counting.start_of_code(group_of_person, n_groups)
     everyone = np.arange(len(group_of_person), dtype=np.int32)
     laid_out = counting.order_by_code(group_of_person, n_groups, everyone).view(np.uint32)
@@ -170,5 +167,5 @@ def counts_of_groups(
     }
     return GroupCounts(
         persons=persons, records=records, squared_records=squared, most_records=most, log_records=logs,
-        values=values_of_parts(pairs, whole, needs, laid_out, start), known=EVERYTHING - JOINT,
+        values=values_of_parts(pairs, whole, needs, laid_out, start), known=EVERYTHING - JOINT - HISTORIES,
     )  # fmt: skip

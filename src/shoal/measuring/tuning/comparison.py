@@ -9,18 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from shoal import pipeline
-from shoal.attacking.mining.adversary import face
+from shoal.attacking.mining.adversary import against_adversary
 from shoal.attacking.mining.knowledge import Knowledge
+from shoal.engines.contract import checked_seed
 from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.grouping import Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
+from shoal.masking.chosen import choose
+from shoal.measuring.prediction import Prediction, prediction_of
 from shoal.measuring.tuning.dials import TurnedModel, dial_named, is_free, model_of_target
 from shoal.measuring.tuning.targets import Target, checked_loss, parse_targets
 from shoal.measuring.tuning.workbench import Point, Workbench
-from shoal.models.contract import Model
+from shoal.models.contract import Model, asked_of_groups
+from shoal.policy.history import History
+from shoal.policy.policy import UsefulnessChoices, as_usefulness, check_asked, refuse_unknown_target
 from shoal.progress import Progress, silent
+from shoal.short import Short, ShownInShort
 from shoal.table.columns import LineOf
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -44,6 +49,8 @@ class ComparisonRow:
     point: Point | None
     """None where no threshold meets the bound, or where the method cannot meet the models."""
     seconds: float
+    prediction: Prediction | None = None
+    """How well a column is predicted from what would be released, where that was asked for."""
 
     def to_dict(self) -> dict[str, object]:
         """The row as JSON."""
@@ -58,18 +65,48 @@ class ComparisonRow:
             return row
         threshold = None if self.model is None else self.point.models[-1].asked
         return {
-            **row, "models": self.point.setting(), "threshold": threshold, "loss": self.point.loss,
+            **row, "models": self.point.setting(), "threshold": threshold, "minimised": self.point.loss,
             "reached": self.point.reached, **asdict(self.point.risk), **asdict(self.point.utility),
+            **({} if self.prediction is None else {"usefulness": self.prediction.to_dict()}),
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(ShownInShort):
     """A row for each method, or for each method, model and bound."""
 
     minimise: str
     rows: tuple[ComparisonRow, ...]
     stopped: bool = False
+
+    def short(self) -> Short:
+        """A line for each row."""
+        rows = [
+            (
+                row.method,
+                row.model or "",
+                "" if row.target is None else str(row.target),
+                "not met" if row.point is None else f"{row.point.loss:.4g}",
+                *self.predicted(row),
+                f"{row.seconds:.2g} s",
+            )
+            for row in self.rows
+        ]
+        headings = ("method", "model", "bound", self.minimise, *self.predictions, "time")
+        return Short(title=f"Comparison of {len(rows):,} settings", headings=headings, rows=rows)
+
+    @property
+    def predictions(self) -> tuple[str, ...]:
+        """The names of what is compared of predictions: with the release, and with the original; none unless asked."""
+        asked = [row.prediction for row in self.rows if row.prediction is not None]
+        measure = next((each.measure for each in asked if each.measure is not None), "prediction")
+        return (f"{measure} of {asked[0].target}", "with the original") if asked else ()
+
+    def predicted(self, row: ComparisonRow) -> tuple[str, ...]:
+        """What a row says under these names."""
+        told, measure = row.prediction, None if row.prediction is None else row.prediction.measure
+        values = (None, None) if told is None or measure is None else (told.release[measure], told.original[measure])
+        return tuple("-" if value is None else f"{value:.3f}" for value in values) if self.predictions else ()
 
     def to_dict(self) -> dict[str, object]:
         """The comparison as JSON."""
@@ -84,12 +121,14 @@ def compare(
     methods: Iterable[str | Method] = ("balance-tree", "mondrian"),
     at: str | Mapping[str, Any] | Iterable[Target] = (),
     by: Iterable[str] = DEFAULT_MODELS,
-    minimise: str = "ane",
+    minimise: str = "loss",
     seed: int | None = None,
     max_suppressed: int = 0,
     max_records: int | None = None,
     progress: Progress = silent,
     knowledge: Knowledge | None = None,
+    history: History | None = None,
+    usefulness: str | Mapping[str, Any] | UsefulnessChoices | None = None,
     line_of: LineOf | None = None,
 ) -> Comparison:
     """Compare methods under the models asked for; or, with bounds, methods and models at the same risk.
@@ -111,10 +150,12 @@ def compare(
         flag.
     minimise
         The loss that is compared, as in `tune`.
-    seed, max_suppressed, max_records, knowledge
-        As in `protect`: what may be left out so that the models, or a bound, can be met.
+    seed, max_suppressed, max_records, knowledge, history
+        As in `protect`: what may be left out so that the models, or a bound, can be met, and how histories are hidden.
+    usefulness
+        The column that somebody wants to predict: each row says how well it is predicted from what would be released.
     """
-    pipeline.check_asked(schema, models)
+    check_asked(schema, models)
     minimise = checked_loss(minimise)
     targets = parse_levels(at) if isinstance(at, str) else list(parse_targets(at)) if at else []
     named = [_method(method) for method in methods]
@@ -125,16 +166,22 @@ def compare(
             "which models are turned."
         )
     table = Table.from_frame(frame, schema, line_of=line_of)
-    table, models = face(table, models, knowledge, is_linked=True)
-    seed = pipeline.checked_seed(seed)
+    table, models = against_adversary(table, models, knowledge, is_linked=True)
+    seed = checked_seed(seed)
+    useful = as_usefulness(usefulness)
+    if useful is not None:
+        refuse_unknown_target(useful.target, [*table.quasi, *table.sensitive])
+    predicting = Predicting(useful, seed)
 
     def allowed(asked: Sequence[Model]) -> Table:
         rng = np.random.default_rng(seed)
-        return within_budget(table, asked, max_suppressed=max_suppressed, max_records=max_records, rng=rng)
+        return within_budget(
+            table, asked_of_groups(asked), max_suppressed=max_suppressed, max_records=max_records, rng=rng
+        )
 
     if not targets:
         refuse_unfit(table, models)
-        return _under(allowed(models), named, models, minimise, progress)
+        return _under(allowed(models), named, models, minimise, progress, history or History(), predicting)
     kept = tuple(model for model in models if not is_free(model))
     tables = {target: allowed(_at_target(target, kept)) for target in targets}
     rows: list[ComparisonRow] = []
@@ -142,25 +189,47 @@ def compare(
     try:
         for number, ((name, method), dial) in enumerate(ways):
             progress("comparing", number / len(ways))
-            rows += _rows(tables, name, method, dial, kept, minimise)
+            rows += _rows(tables, name, method, dial, kept, minimise, history or History(), predicting)
     except KeyboardInterrupt:
         return Comparison(minimise, tuple(rows), stopped=True)
     return Comparison(minimise, tuple(rows))
 
 
+@dataclass(frozen=True)
+class Predicting:
+    """Which column is predicted from what would be released, if any."""
+
+    asked: UsefulnessChoices | None
+    seed: int
+
+    def of(self, bench: Workbench, point: Point | None) -> Prediction | None:
+        """How well it is predicted with a setting."""
+        if self.asked is None or point is None:
+            return None
+        shown = bench.would_be_released(point, np.random.default_rng(self.seed))
+        return prediction_of(shown, self.asked.target, kind=self.asked.kind, seed=self.seed % 2**63)
+
+
 def _under(
-    table: Table, named: Sequence[tuple[str, Method]], models: Sequence[Model], minimise: str, progress: Progress
+    table: Table,
+    named: Sequence[tuple[str, Method]],
+    models: Sequence[Model],
+    minimise: str,
+    progress: Progress,
+    history: History,
+    predicting: Predicting,
 ) -> Comparison:
     """What each method loses under the models as they are; where the whole table breaks one, no method is tried."""
-    refuse_impossible(table, models)
-    bench = Workbench(table, (), minimise)
+    refuse_impossible(table, asked_of_groups(models))
+    bench = Workbench(table, (), minimise, history=history)
     rows: list[ComparisonRow] = []
     try:
         for number, (name, method) in enumerate(named):
             progress("comparing", number / len(named))
             started = time.perf_counter()
             point = bench.try_out(models, method)
-            rows.append(ComparisonRow(name, None, None, point, time.perf_counter() - started))
+            seconds = time.perf_counter() - started
+            rows.append(ComparisonRow(name, None, None, point, seconds, predicting.of(bench, point)))
     except KeyboardInterrupt:
         return Comparison(minimise, tuple(rows), stopped=True)
     return Comparison(minimise, tuple(rows))
@@ -173,12 +242,14 @@ def _rows(
     dial: TurnedModel,
     kept: tuple[Model, ...],
     minimise: str,
+    history: History,
+    predicting: Predicting,
 ) -> Iterable[ComparisonRow]:
     """What a method with a model loses under each bound. What was tried for one bound serves others on its table."""
     benches: dict[int, Workbench] = {}
     for target, table in tables.items():
         started = time.perf_counter()
-        bench = benches.setdefault(id(table), Workbench(table, list(tables), minimise))
+        bench = benches.setdefault(id(table), Workbench(table, list(tables), minimise, history=history))
         try:
             strictest = dial.strictest(table)
         except CannotSatisfyError:
@@ -186,7 +257,8 @@ def _rows(
         _search(bench, dial, strictest, method, target, kept)
         meeting = [point for point in bench.points if target.is_met(point.risk)]
         best = min(meeting, key=lambda point: point.loss, default=None)
-        yield ComparisonRow(name, dial.name, target, best, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        yield ComparisonRow(name, dial.name, target, best, seconds, predicting.of(bench, best))
 
 
 def _at_target(target: Target, kept: Sequence[Model]) -> list[Model]:
@@ -230,7 +302,7 @@ def _method(given: str | Method) -> tuple[str, Method]:
         if not equals:
             raise ParameterError(f"An option of a method is written as name=value, such as '{name}:cut=median'.")
         options[option.strip().replace("-", "_")] = _value(value.strip())
-    method, _ = pipeline.choose(name.strip(), "range", options)
+    method, _ = choose(name.strip(), "range", options)
     return given, method
 
 
@@ -252,6 +324,3 @@ def parse_levels(written: str) -> list[Target]:
         raise ParameterError("Bounds are written as a risk and its levels, such as max_gidr=0.10,0.05.")
     key, _, column = name.strip().partition(".")
     return [Target(key, level.strip(), column or None) for level in levels.split(",") if level.strip()]  # type: ignore[arg-type]
-
-
-__all__ = ["Comparison", "ComparisonRow", "compare", "parse_levels"]

@@ -5,25 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
 from shoal import pipeline
-from shoal.attacking.mining.adversary import face
+from shoal.attacking.mining.adversary import against_adversary
 from shoal.attacking.mining.knowledge import Knowledge
+from shoal.engines.contract import checked_seed
 from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError
 from shoal.grouping import Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
+from shoal.masking.chosen import choose
 from shoal.masking.publish import Mask
 from shoal.measuring.tuning.dials import TurnedModel, dial_for, dial_named, is_free, model_of_target
 from shoal.measuring.tuning.targets import OF_VALUES, Target, checked_loss, parse_targets
 from shoal.measuring.tuning.workbench import Point, Workbench
-from shoal.models.contract import Model
+from shoal.models.contract import Model, asked_of_groups
 from shoal.models.exact import as_count
+from shoal.options import Options
+from shoal.parts import MaskName, MethodName
+from shoal.policy.history import History
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Release
+from shoal.short import Short, ShownInShort
 from shoal.table.columns import LineOf
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -38,10 +45,20 @@ HALVINGS = 7
 """How often the interval is halved in which the loosest threshold that meets the targets lies."""
 
 OnPoint = Callable[[Point], None]
+P = TypeVar("P")
 
 
-@dataclass(frozen=True)
-class Tuning:
+def undominated(points: Iterable[P], cost: Callable[[P], tuple[float, float]]) -> list[P]:
+    """The points that no other beats in both the risk and the loss, from the least risk on."""
+    kept: list[P] = []
+    for point in sorted(points, key=cost):
+        if not kept or cost(point)[1] < cost(kept[-1])[1]:
+            kept.append(point)
+    return kept
+
+
+@dataclass(frozen=True, repr=False)
+class Tuning(ShownInShort):
     """What was tried, and the setting that loses least among those that meet every target."""
 
     targets: tuple[Target, ...]
@@ -64,12 +81,29 @@ class Tuning:
         first = self.targets[0]
         sign = -1.0 if first.at_least else 1.0
         alike = [point for point in self.points if point.method == self.points[0].method]
-        by_risk = sorted(alike, key=lambda point: (sign * point.reached[first.name], point.loss))
-        kept: list[Point] = []
-        for point in by_risk:
-            if not kept or point.loss < kept[-1].loss:
-                kept.append(point)
-        return tuple(kept)
+        return tuple(undominated(alike, lambda point: (sign * point.reached[first.name], point.loss)))
+
+    def short(self) -> Short:
+        """The frontier, and which of its settings was chosen."""
+        targets = ", ".join(map(str, self.targets))
+        found = "no setting was found" if self.chosen is None else f"least {self.minimise} {self.chosen.loss:.4g}"
+        rows = [
+            (
+                ", ".join(f"{name} {asked:g}" for name, asked in point.setting().items()),
+                ", ".join(f"{name} {value:.4g}" for name, value in point.reached.items()),
+                f"{point.loss:.4g}",
+                "chosen" if point is self.chosen else "",
+            )
+            for point in {id(each): each for each in (self.chosen, *self.frontier) if each is not None}.values()
+        ]
+        headings = ("models", "reached", self.minimise, "")
+        return Short(title=f"Tuning under {targets}: {found}", headings=headings, rows=rows)
+
+    def drawn(self) -> str:
+        """Risk against loss."""
+        from shoal.measuring.tuning.chart import frontier_svg
+
+        return frontier_svg(self) if self.points else ""
 
     def to_dict(self) -> dict[str, object]:
         """What was found, as JSON."""
@@ -91,9 +125,9 @@ def tune(
     models: Sequence[Model] = (),
     *,
     targets: Mapping[str, Any] | Iterable[Target],
-    minimise: str = "ane",
-    method: str | Method = "balance-tree",
-    mask: str | Mask = "range",
+    minimise: str = "loss",
+    method: MethodName | Method = "balance-tree",
+    mask: MaskName | Mask = "range",
     points: int = 20,
     seed: int | None = None,
     max_suppressed: int = 0,
@@ -104,15 +138,21 @@ def tune(
     progress: Progress = silent,
     on_point: OnPoint | None = None,
     knowledge: Knowledge | None = None,
+    history: History | None = None,
     line_of: LineOf | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Tuning:
     """Find the thresholds that lose least while every target is met, and draw the frontier on the way.
 
     Parameters
     ----------
-    frame, schema, method, mask, options, max_suppressed, max_records, max_linkage
+    frame, schema, method, mask, seed, max_suppressed, max_records, max_linkage, max_alone, allow_alone, progress,
+    knowledge, history, line_of
         As in `protect`.
+    cut, ties, effort, alpha, spread, m, variable, gamma, b, start, repair, nominal, length, cell, moves, order
+        Options of a method that is given by its name.
+    code_extremes, noise, round_to_domain, quasi_as
+        Options of a mask that is given by its name.
     models
         What every group must meet besides. Where a target governs the same risk, the thresholds of g-balance, record
         risk, entropy balance (risks of records) and h-affiliation (risks of values, where all attributes that it is
@@ -120,14 +160,10 @@ def tune(
     targets
         Risks that may not be exceeded: `{"max_gidr": 0.1, "max_gsar.disease": 0.2}`.
     minimise
-        The loss to keep small: ane, within_variance, discernability, average_group_size or granularity (the higher
-        the better).
-    points
-        How many settings the frontier tries.
-    on_point
-        Told of every setting as it is measured.
-    knowledge
-        As in `protect`.
+        What to keep small: loss (of published cells), ane, within_variance, discernability, average_group_size; or
+        granularity, which is kept large.
+    points, on_point
+        How many settings the frontier tries, and who is told of each as it is measured.
 
     Raises
     ------
@@ -136,32 +172,20 @@ def tune(
 
     Notes
     -----
-    Settings are tried from loose to strict and measured on their groupings. A balance tree draws the frontier with
-    effort "low", which can go on from setting to setting, and the best settings are then tried with its own effort.
-    The one that loses least is protected for real, and its targets are checked on the table as it would be published;
-    where one fails there, the next best is taken. An interrupt (Ctrl-C) ends the search and keeps what was found.
+    Settings are tried from loose to strict and measured on their groupings; a balance tree draws the frontier with
+    effort "low", and the best settings are tried with its own. The one that loses least is protected for real, and its
+    targets are checked on what would be published; else the next best is taken. Ctrl-C keeps what was found.
     """
-    aims = parse_targets(targets)
-    minimise = checked_loss(minimise)
-    points = as_count(points, name="points", at_least=2)
-    chosen_method, chosen_mask = pipeline.choose(method, mask, options)
-    seed = pipeline.checked_seed(seed)
+    aims, minimise = parse_targets(targets), checked_loss(minimise)
+    points, seed = as_count(points, name="points", at_least=2), checked_seed(seed)
+    chosen_method, chosen_mask = choose(method, mask, options)
     table = Table.from_frame(frame, schema, line_of=line_of)
-    table, models = face(table, models, knowledge, is_linked=chosen_mask.links_values)
+    table, models = against_adversary(table, models, knowledge, is_linked=chosen_mask.links_values)
     refuse_unfit(table, models)
-    for target in aims:
-        _refuse_without_values(target, schema)
+    _refuse_without_values(aims, schema)
     search = _Search(table, aims, tuple(models), chosen_method, points)
-    table = within_budget(
-        table,
-        search.at_target(),
-        max_suppressed=max_suppressed,
-        max_records=max_records,
-        rng=np.random.default_rng(seed),
-    )
-    refuse_impossible(table, search.at_target())
-    search.table = table
-    bench = Workbench(table, aims, minimise)
+    search.keep_to(max_suppressed=max_suppressed, max_records=max_records, rng=np.random.default_rng(seed))
+    bench = Workbench(search.table, aims, minimise, chosen_mask, history or History())
     stopped = search.run(bench, progress, on_point)
     ranked = sorted((point for point in bench.points if point.meets), key=lambda point: (point.loss, point.seconds))
     found = Tuning(aims, minimise, tuple(bench.points), ranked[0] if ranked else None, None, stopped)
@@ -170,28 +194,37 @@ def tune(
     if not ranked:
         raise CannotSatisfyError(_out_of_reach(bench.points, aims))
     progress("protecting", 0.0)
+    protected = partial(
+        pipeline.protect, frame, schema, mask=chosen_mask, seed=seed, line_of=line_of, max_suppressed=max_suppressed,
+        max_records=max_records, max_linkage=max_linkage, max_alone=max_alone, allow_alone=allow_alone,
+        history=history, measure_input=False,
+    )  # fmt: skip
+    return replace(found, **_best_as_published(ranked, protected, aims))
+
+
+def _best_as_published(
+    ranked: Sequence[Point], protected: Callable[..., Release], targets: Sequence[Target]
+) -> dict[str, Any]:
+    """The first of the settings whose release meets the targets, and its release."""
     why = ""
     for point in ranked:
         try:
-            release = pipeline.protect(
-                frame, schema, point.models, method=point.method, mask=chosen_mask, seed=seed,
-                max_suppressed=max_suppressed, max_records=max_records, line_of=line_of, measure_input=False,
-                max_linkage=max_linkage, max_alone=max_alone, allow_alone=allow_alone,
-            )  # fmt: skip
+            release = protected(point.models, method=point.method)
         except PrivacyNotMetError as refusal:
             why = why or f" Of the one that loses least: {refusal}"
             continue
-        if all(target.is_met(release.risk) for target in aims):
-            return replace(found, chosen=point, release=release)
+        if all(target.is_met(release.risk) for target in targets):
+            return {"chosen": point, "release": release}
     raise CannotSatisfyError(
         f"{len(ranked):,} settings meet the targets as groupings, but none does as it would be published with the mask."
         f"{why}"
     )
 
 
-def _refuse_without_values(target: Target, schema: Schema) -> None:
-    if target.key in OF_VALUES and not schema.sensitive:
-        raise ParameterError(f"{target.key} is a risk of sensitive attributes, but none is named.")
+def _refuse_without_values(targets: Sequence[Target], schema: Schema) -> None:
+    for target in targets:
+        if target.key in OF_VALUES and not schema.sensitive:
+            raise ParameterError(f"{target.key} is a risk of sensitive attributes, but none is named.")
 
 
 def _out_of_reach(tried: Sequence[Point], targets: Sequence[Target]) -> str:
@@ -231,6 +264,12 @@ class _Search:
         direct = (model_of_target(target) for target in self.targets)
         return [*self.kept, *(model for model in direct if model is not None)]
 
+    def keep_to(self, *, max_suppressed: int, max_records: int | None, rng: np.random.Generator) -> None:
+        """Leave out what the budget allows, so that the targets can be met; refuse a table that cannot meet them."""
+        asked = asked_of_groups(self.at_target())
+        self.table = within_budget(self.table, asked, max_suppressed=max_suppressed, max_records=max_records, rng=rng)
+        refuse_impossible(self.table, asked)
+
     def run(self, bench: Workbench, progress: Progress, on_point: OnPoint | None) -> bool:
         """Try all settings; whether it was interrupted."""
         dials = [dial_named(model.name) for model in self.free]
@@ -249,7 +288,7 @@ class _Search:
             return point
 
         try:
-            quick = _quick(self.method)
+            quick = self.method.quick()
             self._draw_frontier(lambda models: tried(models, quick))
             for target in indirect:
                 self._search(dial_for(target), [target], tried)
@@ -324,11 +363,6 @@ class _Search:
                 high = middle
             else:
                 low = middle
-
-
-def _quick(method: Method) -> Method:
-    """The method without what it does at length after the tree, where it does."""
-    return method.quick()
 
 
 def _between(start: float, end: float, n: int, target: Target) -> list[Fraction]:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping import Grouping, Method
+from shoal.grouping.tree_cutting import fewest_asked
+from shoal.masking.chosen import choose
 from shoal.masking.publish import Mask
 from shoal.measuring.statistics import (
     Linkage,
@@ -25,9 +27,9 @@ from shoal.measuring.statistics import (
     numbers_of,
     within_share,
 )
-from shoal.models import KAnonymity, PersonKAnonymity
+from shoal.models import PersonKAnonymity
 from shoal.models.contract import Model
-from shoal.pipeline import choose, protect
+from shoal.pipeline import protect
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Release
 from shoal.table.schema import Schema
@@ -72,7 +74,7 @@ class LinkageSweep:
 
     Notes
     -----
-    A size is asked for as person-k-anonymity, so that any method can be swept. Persons are grouped once a size, and a
+    A size is asked for as person-k-anonymity, so that any method can be swept. Persons are grouped once per size, and a
     size is tried once. Seeds make the figures repeatable; a release that leaves the house is made without one, and its
     own linkage is gated by `max_linkage` of `protect`.
     """
@@ -89,7 +91,7 @@ class LinkageSweep:
     def __post_init__(self) -> None:
         if "m" in self.options:
             raise ParameterError("m is what a sweep varies: leave it out.")
-        if any(isinstance(model, KAnonymity | PersonKAnonymity) for model in self.models):
+        if any((fewest_asked(model) or 1) > 1 for model in self.models):
             raise ParameterError("k and person-k are what a sweep varies: leave them out.")
         if not self.seeds:
             raise ParameterError("At least one seed is needed.")

@@ -20,7 +20,7 @@ NOT_RISKS = frozenset({"records", "persons", "groups"})
 RISKS = tuple(field.name for field in fields(Risk) if field.name not in NOT_RISKS)
 
 HIGHER_IS_BETTER = frozenset({"granularity"})
-LOSSES = tuple(field.name for field in fields(Utility) if field.name != "ane_of_column")
+LOSSES = tuple(field.name for field in fields(Utility) if field.type == "float")
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,14 @@ from shoal.grouping.feasibility import counts_of_whole
 from shoal.grouping.grouping import Grouping, Method, Prepared
 from shoal.judging.observation import Observation
 from shoal.judging.risk import NEEDS, Risk, measure_risk
+from shoal.masking.history import asked_of_histories, group_with_histories, mask_histories
+from shoal.masking.publish import Mask, Published, publish
+from shoal.masking.ranges import Range
+from shoal.measuring.loss import losses_of_histories
 from shoal.measuring.tuning.targets import Target, loss_of
-from shoal.measuring.utility import Utility, measure_utility
-from shoal.models.contract import Model
+from shoal.measuring.utility import Utility, measure_utility, with_columns
+from shoal.models.contract import Model, asked_of_groups
+from shoal.policy.history import History
 from shoal.progress import silent
 from shoal.table.table import Table
 
@@ -49,7 +54,7 @@ class Point:
         return {
             "models": self.setting(),
             "method": self.method.written,
-            "loss": self.loss,
+            "minimised": self.loss,
             "reached": self.reached,
             "meets": self.meets,
             **{key: value for key, value in asdict(self.risk).items() if key != "alone_by"},  # nothing is published
@@ -69,6 +74,10 @@ class Workbench:
     table: Table
     targets: Sequence[Target]
     minimise: str
+    mask: Mask = field(default_factory=Range)
+    """What would be shown of the groups."""
+    history: History = field(default_factory=History)
+    """How histories would be hidden, where models ask for it."""
     points: list[Point] = field(default_factory=list)
     _prepared: dict[Method, Prepared | None] = field(default_factory=dict)
     _known: dict[tuple[tuple[Model, ...], object], Point | None] = field(default_factory=dict)
@@ -83,8 +92,9 @@ class Workbench:
 
     def _tried(self, models: tuple[Model, ...], method: Method) -> Point | None:
         started = time.perf_counter()
-        whole = counts_of_whole(self.table, models)
-        if not all(bool(model.holds(whole).all()) for model in models):
+        of_groups = asked_of_groups(models)
+        whole = counts_of_whole(self.table, of_groups)
+        if not all(bool(model.holds(whole).all()) for model in of_groups):
             return None
         try:
             grouping = self._group(models, method)
@@ -94,16 +104,34 @@ class Workbench:
         self.points.append(point)
         return point
 
+    def would_be_released(self, point: Point, rng: np.random.Generator) -> WouldBeReleased:
+        """What a setting would publish."""
+        grouping = self._group(point.models, point.method)
+        table = shown = self.table
+        if asked_of_histories(point.models):
+            histories = mask_histories(table, grouping, point.models, self.history)
+            table, shown = histories.kept, histories.shown
+        return WouldBeReleased(table, publish(shown, grouping, self.mask, rng=rng), self.mask)
+
     def _group(self, models: tuple[Model, ...], method: Method) -> Grouping:
         """Group by the method; one that can goes on from what it kept of earlier runs."""
+        of_groups = asked_of_groups(models)
+        if asked_of_histories(models):
+            return group_with_histories(method, self.table, of_groups, models, self.history)
         if method not in self._prepared:
             self._prepared[method] = method.prepared(self.table)
         prepared = self._prepared[method]
-        return method.group(self.table, models, silent) if prepared is None else prepared.group(models)
+        return method.group(self.table, of_groups, silent) if prepared is None else prepared.group(of_groups)
 
     def _measured(self, models: tuple[Model, ...], method: Method, grouping: Grouping, started: float) -> Point:
-        risk = risk_of_grouping(self.table, grouping)
-        utility = measure_utility(self.table, grouping)
+        table, histories = self.table, None
+        if asked_of_histories(models):
+            histories = mask_histories(table, grouping, models, self.history)
+            table = histories.kept
+        risk = risk_of_grouping(table, grouping)
+        utility = measure_utility(table, grouping, self.mask)
+        if histories is not None:
+            utility = with_columns(utility, losses_of_histories(histories.did))
         reached = {target.name: target.reached(risk) for target in self.targets}
         return Point(
             models=models,
@@ -117,8 +145,16 @@ class Workbench:
         )
 
 
+@dataclass(frozen=True)
+class WouldBeReleased:
+    """What would be published of a grouping, as measures look at it."""
+
+    table: Table
+    published: Published
+    mask: Mask
+
+
 def risk_of_grouping(table: Table, grouping: Grouping) -> Risk:
     """The risks of a grouping, counted before anything is masked."""
-    group_of_record = np.ascontiguousarray(grouping.group_of_record(table))
-    seen = Observation(group_of_record, grouping.n_groups, table.person_of_record, table.n_persons, table.sensitive)
+    seen = Observation.of_groups(table, grouping.group_of_person, grouping.n_groups)
     return measure_risk(seen, seen.counts(NEEDS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,28 +13,32 @@ from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError, InputError, ParameterError, PrivacyNotMetError, SchemaError
 from shoal.judging.observation import Observation
-from shoal.judging.verdict import Verdict
+from shoal.judging.verdict import Verdict, not_met, why_not
 from shoal.masking import secrecy
 from shoal.masking.publish import without_unused_categories
 from shoal.masking.times import masked_times, shared_in
-from shoal.pipeline import not_met, verify, why_not
+from shoal.pipeline import verify
+from shoal.policy import Policy
 from shoal.publishing.cells import note_on_cells
 from shoal.publishing.later.covering import Covering, schema_by_scheme
-from shoal.publishing.later.stored import Stored
+from shoal.publishing.later.stored import Stored, read_stored
 from shoal.publishing.manifest import sha256_of_file
 from shoal.publishing.release import Assessment
-from shoal.reading import Reading, put_under_one_another
-from shoal.table.columns import LineOf
+from shoal.reading import Reading, Source, put_under_one_another, read
+from shoal.reading.mend import mended_reading
+from shoal.reading.source import DATABASE
+from shoal.short import Short, ShownInShort
+from shoal.table.frames import to_polars
 from shoal.table.schema import Schema
-from shoal.table.shared_dates import notes_on_shared, refuse_shared
 from shoal.table.spelling import spelled
 from shoal.table.table import Table
+from shoal.table.times import notes_on_shared, refuse_shared
 
-HOLD_BACK = "Allow to leave out persons of these groups with --max-suppressed, or make a new release of all records."
+HOLD_BACK = "Allow to leave out persons of these groups with max_suppressed=, or make a new release of all records."
 
 
-@dataclass(frozen=True)
-class Applied:
+@dataclass(frozen=True, repr=False)
+class Applied(ShownInShort):
     """All records of a release and the later ones, as they will be published, and what was counted on them."""
 
     stored: Stored
@@ -54,6 +59,18 @@ class Applied:
     suppressed_persons: int
     notes: tuple[str, ...]
 
+    def short(self) -> Short:
+        """What all records together reach, and how many came."""
+        came = f"{self.new_persons:,} persons came new, {self.known_persons:,} were known"
+        told = self.together.short()
+        return replace(told, title=f"Applied: {self.together.verdict.state}", lines=[*told.lines, came])
+
+    def write(self, folder: str | Path, *, overwrite: bool = False, format: str | None = None) -> Path:
+        """Write the release of old and new records together; `folder` may be that of the old one, with `overwrite`."""
+        from shoal.publishing.later.write import write_applied
+
+        return write_applied(self, folder, overwrite=overwrite, format=format)
+
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract, of all records together; the later ones alone stand under "new"."""
         return {
@@ -72,24 +89,28 @@ class Applied:
 
 
 def apply(
-    stored: Stored,
-    new: Reading,
-    schema: Schema,
+    release: Stored | str | Path,
+    new: Any,
+    schema: Schema | Policy | None = None,
     *,
     all_new: bool = False,
     max_suppressed: int = 0,
     check_new: bool = False,
-    line_of: LineOf | None = None,
 ) -> Applied:
     """Mask later records by the groups of a release.
 
-    A person whom the person map knows stays in their group and keeps their pseudonym; another joins the group that
-    covers every record of theirs and is narrowest. The union of old and new records is then verified.
+    A person whom the person map knows stays in their group and keeps their pseudonym. Anybody else joins the narrowest
+    group that covers all their records. The union of old and new records is then verified.
 
     Parameters
     ----------
-    stored, new, schema
-        The release, later records of the same kind, and the roles of their columns.
+    release
+        The folder of the release, whole with `steward/`.
+    new
+        Later records of the same kind: a frame, a file, or what `shoal.read` gave.
+    schema
+        The roles of their columns, which are those of the release unless told; or a policy, whose limits on who may be
+        alone then count instead of those of the release.
     all_new
         Says that nobody among the new records is in the release already, where no person map tells.
     max_suppressed
@@ -106,55 +127,36 @@ def apply(
     CannotSatisfyError
         More persons than may be left out are covered by no group.
     PrivacyNotMetError
-        The union breaks a model, or more persons than the release's policy allows are alone in their group by what else
-        leaves; or with `check_new` the new records alone break a model.
+        The union breaks a model, or more persons than may be are alone in their group by what else leaves; or with
+        `check_new` the new records alone break a model.
     """
-    _refuse_unknown_persons(stored, schema, all_new)
-    _refuse_again(stored, new)
-    table = Table.from_frame(new.frame, schema_by_scheme(schema, stored.scheme), line_of=line_of)
-    table = replace(table, shared_dates=shared_in(table))
-    refuse_shared(schema, table.shared_dates)
-    own_names = _known_names(stored, table, schema)
-    known = _groups_of_known(stored, table, schema, own_names)
-    covering = Covering.of(table, schema, stored.scheme, stored.policy.mask)
-    group_of_person = _assigned(covering, known)
-    _refuse_uncovered(covering, group_of_person, known, max_suppressed)
-    names, pseudonyms = _named(stored, table, schema, own_names)
-    masked = Reading(_masked(stored, table, schema, group_of_person, names, known), new.source)
+    stored = release if isinstance(release, Stored) else read_stored(release)
+    new = _as_reading(new)
+    mends = (schema if isinstance(schema, Policy) else stored.policy).mend
+    if mends and new.mended is None:
+        new = mended_reading(new, mends)
+    stored, schema = _with_roles(stored, new, schema)
+    table = _later_table(stored, new, schema, all_new)
+    joined = _joined(stored, table, schema, max_suppressed)
+    masked = Reading(_masked(stored, table, schema, joined), new.source)
     union = put_under_one_another([stored.published, masked]).frame
-    is_left_out = _held_back(stored, union, table, group_of_person < 0, max_suppressed)
+    is_left_out = _held_back(stored, union, table, joined.group_of_person < 0, max_suppressed)
     if is_left_out.all():
         raise CannotSatisfyError("Nobody among the new persons can be added. Make a new release of all records.")
-    n_old = stored.published.frame.height
-    keep = ~is_left_out[table.person_of_record]
+    n_old, keep = stored.published.frame.height, ~is_left_out[table.person_of_record]
     frame = union.filter(pl.Series(np.concatenate([np.ones(n_old, np.bool_), keep])))
-    judged = stored.policy.schema_of_release()
-    together = verify(frame, judged, stored.policy.models, **stored.policy.budget.alone)
-    if not together.holds:
-        raise not_met(together.verdict, f"With the new records: {why_not(together.verdict)} {HOLD_BACK}")
-    is_known = (known >= 0)[table.person_of_record][keep]
-    added = frame[n_old:]
-    alone = verify(added, judged, stored.policy.models, allow_alone=True)
-    apart = {}
-    if is_known.any() and not is_known.all():
-        apart = {
-            part: verify(added.filter(pl.Series(chosen)), judged, stored.policy.models, allow_alone=True)
-            for part, chosen in (("newcomers", ~is_known), ("known", is_known))
-        }
+    is_known = (joined.known >= 0)[table.person_of_record][keep]
+    together, alone, apart = _judged(stored, frame, n_old, is_known)
     if check_new:
         _refuse_unmet_apart(alone, apart)
-    if pseudonyms is not None and schema.person is not None:  # of those who are published
-        pseudonyms = pseudonyms.join(frame.select(pseudonym=pl.col(schema.person).cast(pl.String)), on="pseudonym",
-                                     how="semi", maintain_order="left")  # fmt: skip
-    group_of_new = group_of_person[table.person_of_record][keep]
-    order = secrecy.secret_order(frame.height)
-    n_known, n_suppressed = int((~is_left_out & (known >= 0)).sum()), int(is_left_out.sum())
+    order, group_of_new = secrecy.secret_order(frame.height), joined.group_of_person[table.person_of_record][keep]
+    n_known, n_suppressed = int((~is_left_out & (joined.known >= 0)).sum()), int(is_left_out.sum())
     return Applied(
         stored,
         frame[order],
         np.concatenate([stored.group_of_record.to_numpy(), group_of_new]).astype(np.int32)[order],
         (np.arange(frame.height) >= n_old)[order],
-        pseudonyms,
+        _of_published(joined.pseudonyms, frame, schema),
         together,
         alone,
         apart,
@@ -165,10 +167,76 @@ def apply(
             *table.notes,
             *notes_on_shared(schema, table.shared_dates),
             *_notes(alone, apart, n_suppressed),
-            *_note_on_repeated(stored.published.frame, added.filter(pl.Series(is_known)), schema),
+            *_note_on_repeated(stored.published.frame, frame[n_old:].filter(pl.Series(is_known)), schema),
             *note_on_cells([frame]),
         ),
     )
+
+
+def _with_roles(stored: Stored, new: Reading, schema: Schema | Policy | None) -> tuple[Stored, Schema]:
+    """The release with the limits of a policy, where one is given, and the roles of the columns."""
+    if isinstance(schema, Policy):
+        stored = replace(stored, policy=replace(stored.policy, budget=schema.budget))
+        return stored, schema.schema(schema.folder, new.frame)
+    return stored, schema or stored.policy.schema(stored.folder / "steward", new.frame)
+
+
+def _later_table(stored: Stored, new: Reading, schema: Schema, all_new: bool) -> Table:
+    """The later records, coded; those that may be in the release already are refused."""
+    _refuse_unknown_persons(stored, schema, all_new)
+    _refuse_again(stored, new)
+    table = Table.from_frame(new.frame, schema_by_scheme(schema, stored.scheme), line_of=new.line_of_record)
+    table = replace(table, shared_dates=shared_in(table))
+    refuse_shared(schema, table.shared_dates)
+    return table
+
+
+class _Joined(NamedTuple):
+    """Where new persons join a release: their groups, and how they are called there."""
+
+    known: NDArray[np.int32]
+    """The group of those who are in it already, -1 of others."""
+    group_of_person: NDArray[np.int32]
+    """The group of each; -1 where none covers them."""
+    names: pl.Series | None
+    pseudonyms: pl.DataFrame | None
+
+
+def _joined(stored: Stored, table: Table, schema: Schema, max_suppressed: int) -> _Joined:
+    own_names = _known_names(stored, table, schema)
+    known = _groups_of_known(stored, table, schema, own_names)
+    covering = Covering.of(table, schema, stored.scheme, stored.policy.mask)
+    group_of_person = _assigned(covering, known)
+    _refuse_uncovered(covering, group_of_person, known, max_suppressed)
+    return _Joined(known, group_of_person, *_named(stored, table, schema, own_names))
+
+
+def _judged(
+    stored: Stored, frame: pl.DataFrame, n_old: int, is_known: NDArray[np.bool_]
+) -> tuple[Assessment, Assessment, dict[str, Assessment]]:
+    """What is counted on all records together, on the new ones alone, and on those of newcomers and of known persons.
+
+    All together must hold.
+    """
+    schema, models = stored.policy.schema_of_release(), stored.policy.models
+    together = verify(frame, schema, models, **stored.policy.budget.alone)
+    if not together.holds:
+        raise not_met(together.verdict, f"With the new records: {why_not(together.verdict)} {HOLD_BACK}")
+    added = frame[n_old:]
+    parts = {"newcomers": ~is_known, "known": is_known} if is_known.any() and not is_known.all() else {}
+    alone, *apart = (
+        verify(records, schema, models, allow_alone=True)
+        for records in (added, *(added.filter(pl.Series(chosen)) for chosen in parts.values()))
+    )
+    return together, alone, dict(zip(parts, apart, strict=True))
+
+
+def _of_published(pseudonyms: pl.DataFrame | None, frame: pl.DataFrame, schema: Schema) -> pl.DataFrame | None:
+    """The person map of those who are published."""
+    if pseudonyms is None or schema.person is None:
+        return pseudonyms
+    published = frame.select(pseudonym=pl.col(schema.person).cast(pl.String))
+    return pseudonyms.join(published, on="pseudonym", how="semi", maintain_order="left")
 
 
 def _held_back(
@@ -206,16 +274,14 @@ def _refuse_unmet_apart(alone: Assessment, apart: Mapping[str, Assessment]) -> N
 
 
 def _notes(alone: Assessment, apart: Mapping[str, Assessment], n_suppressed: int) -> list[str]:
-    notes = (
-        [f"{n_suppressed:,} persons were left out: no group covers them, or they would break one."]
-        if n_suppressed
-        else []
-    )
+    notes = []
+    if n_suppressed:
+        notes.append(f"{n_suppressed:,} persons were left out: no group covers them, or they would break one.")
     for records, verdict in _unmet_apart(alone, apart).items():
         broken = [model.name for model in verdict.models if not model.holds]
         notes.append(
             f"{records} do not meet {', '.join(broken)}. Whoever keeps the earlier release can tell them "
-            "from the others: where that is possible, ask for --check-new, or wait for more records."
+            "from the others: where that is possible, ask for check_new=True, or wait for more records."
         )
     return notes
 
@@ -223,7 +289,7 @@ def _notes(alone: Assessment, apart: Mapping[str, Assessment], n_suppressed: int
 def _refuse_again(stored: Stored, new: Reading) -> None:
     """Refuse a file that is in the release already; a file of persons that is joined to records may come again."""
     join = stored.policy.source.join
-    files = [path for path in new.source.paths if new.source.format != "database" and path.is_file()]
+    files = [path for path in new.source.paths if new.source.format != DATABASE and path.is_file()]
     records = [path for path in files if join is None or path.name != Path(join.person_file).name]
     again = [path.name for path in records if sha256_of_file(path) in stored.inputs]
     if again:
@@ -247,23 +313,32 @@ def _note_on_repeated(old: pl.DataFrame, added: pl.DataFrame, schema: Schema) ->
     ]
 
 
+def _as_reading(new: Any) -> Reading:
+    """Later records as they were read, from a file, or from a frame."""
+    if isinstance(new, Reading):
+        return new
+    if isinstance(new, str | Path):
+        return read(new)
+    return Reading(to_polars(new)[0], Source((), "parquet", shown=("the new records",)))
+
+
 def _refuse_unknown_persons(stored: Stored, schema: Schema, all_new: bool) -> None:
-    """Refuse to count a person as two: without a person map nobody knows who of the new persons is known."""
+    """Refuse to count a person as two: without a person map nobody knows which of the new persons are known."""
     if not schema.links_records:
         raise ParameterError(
-            "The release does not show which records belong to one person (person_ids = 'none'), so later records "
+            "The release does not show which records belong to one person (person_ids='none'), so later records "
             "cannot be added to the persons in it. Protect all records together."
         )
     if schema.person is not None and stored.pseudonyms is None and not all_new:
         raise ParameterError(
             "The release keeps no person map (steward/persons.parquet), so persons who are in it already would be "
-            "counted twice, and the risk would look lower than it is. Make releases with --keep-person-map; or, where "
-            "nobody among the new records is in the release, say so with --all-new."
+            "counted twice, and the risk would look lower than it is. Make releases with keep_person_map=True; or, "
+            "where nobody among the new records is in the release, say so with all_new=True."
         )
 
 
 def _ids(table: Table, schema: Schema) -> pl.DataFrame:
-    """`person`, `code`: the different ids of the table as texts, and whose they are."""
+    """`person`, `code`: the different ids of the table as texts, and the number of their person."""
     assert schema.person is not None
     ids = pl.DataFrame({"person": table.frame[schema.person], "code": pl.Series(table.person_of_record)}).unique()
     return ids.with_columns(spelled(ids["person"], "exact")).sort("code", "person")
@@ -272,8 +347,8 @@ def _ids(table: Table, schema: Schema) -> pl.DataFrame:
 def _known_names(stored: Stored, table: Table, schema: Schema) -> pl.Series | None:
     """The pseudonym of each person whom the person map knows, missing of others; None where there is no map.
 
-    Persons are known by their id in its spelling: 7 is 7.0 in files of floats. Who would be known but for leading zeros
-    is refused: they may be counted twice.
+    Persons are known by their id in its spelling: 7 is 7.0 in files of floats. Those who would be known but for
+    leading zeros are refused: they may be counted twice.
     """
     if schema.person is None or stored.pseudonyms is None:
         return None
@@ -349,7 +424,7 @@ def _refuse_uncovered(
     raise CannotSatisfyError(
         f"{len(uncovered):,} of {len(known):,} persons are covered by no group of the release ({n_known:,} of them are "
         f"in it, with values outside what their group shows).{named} Nothing was written. Leave them out with "
-        f"--max-suppressed {len(uncovered)}, or make a new release of all records."
+        f"max_suppressed={len(uncovered)}, or make a new release of all records."
     )
 
 
@@ -375,19 +450,12 @@ def _named(
     return names, pl.concat([known, both])
 
 
-def _masked(
-    stored: Stored,
-    table: Table,
-    schema: Schema,
-    group_of_person: NDArray[np.int32],
-    names: pl.Series | None,
-    known: NDArray[np.int32],
-) -> pl.DataFrame:
+def _masked(stored: Stored, table: Table, schema: Schema, joined: _Joined) -> pl.DataFrame:
     """The later records as they will be published: what their group shows, just as it stands in the release."""
-    old = stored.published.frame
+    old, names = stored.published.frame, joined.names
     shown = old.select(schema.quasi_names).with_columns(group=stored.group_of_record).unique("group", keep="first")
     by_group = shown.sort("group")
-    place = np.searchsorted(by_group["group"].to_numpy(), np.maximum(group_of_person, 0)[table.person_of_record])
+    place = np.searchsorted(by_group["group"].to_numpy(), np.maximum(joined.group_of_person, 0)[table.person_of_record])
     columns: dict[str, pl.Series] = {}
     for name in old.columns:
         if name in schema.quasi_names:
@@ -395,7 +463,7 @@ def _masked(
         elif name == schema.person and names is not None:
             columns[name] = names.gather(table.person_of_record)
         elif name == schema.time:
-            columns[name] = _times(stored, table, schema, names, known)
+            columns[name] = _times(stored, table, schema, names, joined.known)
         else:
             columns[name] = without_unused_categories(table.frame[name])
     return pl.DataFrame(columns)
@@ -411,8 +479,8 @@ def _times(
         return times
     if schema.time_as == "shift":
         raise ParameterError(
-            "Dates of the release were shifted by a number of days a person that was not kept, so later dates of known "
-            "persons cannot follow them. Publish times as a sequence, or make a new release of all records."
+            "Dates of the release were shifted by a number of days per person that was not kept, so later dates of "
+            "known persons cannot follow them. Publish times as a sequence, or make a new release of all records."
         )
     assert schema.person is not None
     assert names is not None

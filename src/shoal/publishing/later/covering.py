@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.table.label_sets import MISSING
 from shoal.table.schema import KINDS, Nominal, Quasi, Schema
 from shoal.table.table import Table
 
@@ -76,16 +78,18 @@ class Covering:
         return [part.name for part in self.parts if not part.covers(person).any()]
 
 
-class _Part:
+class _Part(ABC):
     """One quasi-identifier: what groups show of it, and what persons have."""
 
     name: str
 
+    @abstractmethod
     def covers(self, person: int) -> Flags:
-        raise NotImplementedError
+        """Which groups cover what a person has."""
 
+    @abstractmethod
     def cost(self, person: int) -> Floats:
-        raise NotImplementedError
+        """How little each group tells of a person: how wide it is, or how far its mean lies."""
 
 
 @dataclass(frozen=True)
@@ -154,9 +158,10 @@ class _Among(_Part):
         anything = lines["anything"].to_numpy()
         if hierarchy is not None:
             groups_of_label: dict[str, list[int]] = {}
-            for group, label in enumerate(lines["label"].to_list()):
-                if label is not None:
-                    groups_of_label.setdefault(label, []).append(group)
+            labels = lines["label"].str.strip_suffix(f" or {MISSING}").to_list()
+            for group, (label, several) in enumerate(zip(labels, lines["members"].to_list(), strict=True)):
+                for node in several or ([] if label is None else [label]):
+                    groups_of_label.setdefault(node, []).append(group)
             groups_of = [
                 sorted({group for node in hierarchy.path(text) for group in groups_of_label.get(node, ())})
                 for text in texts

@@ -12,12 +12,10 @@ import polars as pl
 from shoal.errors import InputError, ParameterError
 from shoal.models.counts import BACKGROUND
 from shoal.policy import Policy
-from shoal.publishing.folder import finish_interrupted
-from shoal.publishing.manifest import check_manifest, inputs_of, read_manifest
-from shoal.publishing.pages import PAGES
+from shoal.publishing.manifest import inputs_of, read_manifest
+from shoal.publishing.pages import refuse_changed
 from shoal.publishing.read import read_as_published
-from shoal.publishing.tables import FORMATS
-from shoal.reading import CsvOptions, Reading
+from shoal.reading import FORMATS, CsvOptions, Reading
 from shoal.table.spelling import spelled
 
 SCHEME = "steward/scheme.parquet"
@@ -51,17 +49,10 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
     InputError
         The folder is no release of shoal's, or a file of it has changed, or it has no scheme.
     ParameterError
-        Its models reckon with rules about persons, or its mask shows no label a group.
+        Its models reckon with rules about persons, or its mask shows no label per group.
     """
     folder = Path(folder)
-    finish_interrupted(folder)
-    if not (folder / "steward").is_dir():
-        raise InputError(
-            f"'{folder}' is no release folder with a folder 'steward' in it. Name one that protect has written."
-        )
-    changed = [said for said in check_manifest(folder) if not any(repr(name) in said for name in PAGES)]
-    if changed:
-        raise InputError(f"{changed[0]} Later records are added to a whole release only: see 'shoal verify {folder}'.")
+    refuse_changed(folder, "Later records are added to a whole release only")
     policy = policy or Policy.load(folder / "steward" / "policy.toml")
     if policy.tables:
         raise ParameterError(
@@ -77,11 +68,16 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
             "The release was made against rules that an adversary may know, which are about the records that it has. "
             "Make a new release of all records."
         )
+    if any(model.of_histories is not None for model in policy.models):
+        raise ParameterError(
+            "The release hides histories by the records that it has: later records would show what was hidden. Make a "
+            "new release of all records."
+        )
     manifest = read_manifest(folder) or {}
     format = str(manifest.get("format"))
-    if format not in FORMATS:
+    if format not in FORMATS or not FORMATS[format].is_written:
         raise InputError("The manifest does not say which format the release has.")
-    csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding)
+    csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding or "utf-8")
     published = read_as_published(folder / f"release.{format}", csv=csv)
     groups = pl.read_parquet(folder / GROUPS).sort("record")["group"]
     if len(groups) != published.frame.height:

@@ -9,17 +9,18 @@ from typing import Any
 
 import polars as pl
 
-from shoal.errors import ParameterError
 from shoal.publishing.cells import CELLS, how_cells_are_written
-from shoal.publishing.codebook import ALONE, CODEBOOK, limit_in, models_in, with_files
+from shoal.publishing.codebook import ALONE, limit_in, models_in, write_codebook
 from shoal.publishing.folder import replacing_folder
+from shoal.publishing.json_file import finite
 from shoal.publishing.labels import labels_known_from
 from shoal.publishing.later.apply import Applied
 from shoal.publishing.manifest import EARLIER_INPUTS, MANIFEST_PATH, sha256_of_file, write_manifest
 from shoal.publishing.pages import write_pages_from
-from shoal.publishing.tables import FORMATS, csv_that_holds, write_table
-from shoal.publishing.write import finite, write_json
+from shoal.publishing.tables import write_table
 from shoal.reading import CsvOptions, Labels
+from shoal.reading.csv import csv_that_holds
+from shoal.reading.formats import written_format
 
 
 def write_applied(
@@ -40,12 +41,10 @@ def write_applied(
     counts in the filled folder, before it takes its place; None makes no reports.
     """
     stored = applied.stored
-    format = format or stored.format
-    if format not in FORMATS:
-        raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
+    format = written_format(format or stored.format).name
     earlier = sha256_of_file(stored.folder / MANIFEST_PATH)
     policy_text = stored.policy.moved(stored.folder / "steward", Path(folder) / "steward").to_toml()
-    asked = CsvOptions(delimiter=stored.policy.source.delimiter, encoding=stored.policy.source.encoding)
+    asked = CsvOptions(delimiter=stored.policy.source.delimiter, encoding=stored.policy.source.encoding or "utf-8")
     csv = csv_that_holds([applied.frame], asked)
     book = {
         **{key: value for key, value in stored.codebook.items() if key not in (*CELLS, ALONE)},
@@ -59,7 +58,7 @@ def write_applied(
         write_table(applied.frame, new / f"release.{format}", format, csv=csv,
                     labels=labels_known_from(book["columns"], labels or Labels()),
                     safe_cells=stored.policy.safe_cells)  # fmt: skip
-        write_json(new / CODEBOOK, with_files(book, new))
+        write_codebook(book, new)
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = pl.DataFrame({"group": applied.group_of_record, "is_new": applied.is_new})
         groups.with_row_index("record").write_parquet(steward / "groups.parquet")

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from shoal.judging.observation import Observation, number_alike
 from shoal.judging.verdict import Answer
-from shoal.models.contract import Model
-from shoal.models.counts import SPREAD, GroupCounts, ValueCounts
-from shoal.models.exact import BoolArray, FloatArray, IntArray, ratio_at_most, share
-from shoal.models.h_affiliation import HAffiliation
-from shoal.models.l_diversity import LDiversity
+from shoal.models.contract import Model, asked_of_groups
+from shoal.models.counts import SPREAD, GroupCounts, ValueCounts, ValuesLeft
+from shoal.models.exact import BoolArray, IntArray
 from shoal.table.columns import CategoryColumn, Codes
 from shoal.table.table import Table
 
@@ -147,7 +145,7 @@ class LedgerCheck(Answer):
         if self.in_doubt:
             told.append(
                 f"{self.in_doubt:,} releases of the ledger may never have been finished; they count as released until "
-                "they are forgotten ('shoal ledger FILE --forget RELEASE')."
+                "they are forgotten (`Ledger.forget`, `shoal ledger`)."
             )
         return told
 
@@ -196,6 +194,7 @@ def check_release(
     if not known:
         fewest = int(np.bincount(group_of_person).min())
         return LedgerCheck(**told, fewest=fewest)
+    models = asked_of_groups(models)  # histories are hidden within a release, and groups tell nothing of them
     by_persons = _Worst(models, table.n_persons)
     fewest = table.n_persons
     for cells in _cells(places, present):
@@ -261,7 +260,7 @@ class _Cells(NamedTuple):
 
 
 def _cells(places: IntArray, present: BoolArray) -> Iterator[_Cells]:
-    """For each selection of earlier releases that somebody is in: who shares all groups with them."""
+    """For each selection of earlier releases that somebody is in: the persons who share all groups with them."""
     patterns, pattern_of_person = np.unique(present, axis=1, return_inverse=True)
     pattern_of_person = pattern_of_person.ravel()
     if patterns.shape[1] > MOST_PATTERNS:
@@ -333,8 +332,8 @@ class _Worst:
 def _check_values(
     table: Table, places: IntArray, models: Sequence[Model], earlier: Sequence[Earlier]
 ) -> tuple[list[ModelCheck], BoolArray, int]:
-    """h-affiliation and l-diversity among the values that all groups of a person have."""
-    asked = [model for model in models if isinstance(model, HAffiliation | LDiversity)]
+    """Models that ask of the values that are left: those that all groups of a person have."""
+    asked = [model for model in models if model.asks_of_values_left]
     columns_of = [[model.column] if model.column is not None else list(table.sensitive) for model in asked]
     left = {
         name: _values_left(table, places, table.sensitive[name], earlier) for columns in columns_of for name in columns
@@ -353,8 +352,10 @@ def _check_values(
         checks.append(
             ModelCheck(name=model.name, asked=model.asked, by="values", reached=reached, broken_persons=n_broken)
         )
-    for each in left.values():
-        contradicted |= (each.distinct == 0)[each.combination_of_person]
+    for name, each in left.items():
+        if table.sensitive[name].code_left_out is not None:  # no value in common may be a missing one in common
+            continue
+        contradicted |= (each.left.distinct == 0)[each.combination_of_person]
     return checks, some_broken, int(contradicted.sum())
 
 
@@ -362,25 +363,14 @@ class _Left(NamedTuple):
     """For each combination of groups, what the values that all of them have are like in the new release."""
 
     combination_of_person: IntArray
-    distinct: IntArray
-    """How many values all groups have."""
-    most_persons: IntArray
-    """How many persons of the new group have the commonest of them."""
-    persons: IntArray
-    """How many persons of the new group have any of them."""
+    left: ValuesLeft
 
-    def ask(self, model: HAffiliation | LDiversity) -> tuple[BoolArray, float]:
+    def ask(self, model: Model) -> tuple[BoolArray, float]:
         """Whether a model holds for each person, and the least safe value; no value in common breaks nothing."""
-        some = self.distinct > 0
-        reached: FloatArray
-        if isinstance(model, HAffiliation):
-            holds = ratio_at_most(self.most_persons, np.maximum(self.persons, 1), model.h)  # type: ignore[arg-type]
-            reached = share(self.most_persons, np.maximum(self.persons, 1))
-            worst = float(reached[some].max(initial=-np.inf))
-        else:
-            holds = self.distinct >= float(model.l)
-            worst = float(self.distinct[some].min()) if some.any() else np.inf
-        return (holds | ~some)[self.combination_of_person], worst
+        some = self.left.distinct > 0
+        holds, reached = model.among_values_left(self.left)
+        least = reached[some].min(initial=np.inf) if model.higher_is_safer else reached[some].max(initial=-np.inf)
+        return (holds | ~some)[self.combination_of_person], float(least)
 
 
 def _values_left(table: Table, places: IntArray, column: CategoryColumn, earlier: Sequence[Earlier]) -> _Left:
@@ -391,8 +381,7 @@ def _values_left(table: Table, places: IntArray, column: CategoryColumn, earlier
     values = _value_counts(table, group_of_person, n_groups, column)
     start, value, _, persons = values.lists
     pair_start, pair_person, pair_value = values.pairs
-    n = combinations.shape[1]
-    left = _Left(combination_of_person.ravel(), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64))
+    left = ValuesLeft(*np.zeros((3, combinations.shape[1]), np.int64))
     for first, last in _portions(np.diff(pair_start)[combinations[0]]):
         chosen = combinations[:, first:last]
         at, which = _expand(start, chosen[0])
@@ -403,7 +392,7 @@ def _values_left(table: Table, places: IntArray, column: CategoryColumn, earlier
         is_left = _is_left(pair_value[at], chosen, which, earlier, column)
         who = np.unique(which[is_left] * np.int64(table.n_persons) + pair_person[at][is_left]) // table.n_persons
         left.persons[first:last] = np.bincount(who, minlength=last - first)
-    return left
+    return _Left(combination_of_person.ravel(), left)
 
 
 def _value_counts(

@@ -50,7 +50,7 @@ def read_key(path: Path) -> Key:
     except FileNotFoundError:
         raise InputError(
             f"There is no key file '{path}', so nobody in the ledger can be known again. Put the key back, or name it "
-            "with --ledger-key (in Python key=)."
+            "with key=."
         ) from None
     except OSError as error:
         raise InputError(f"The key file '{path}' cannot be read: {error.strerror}.") from None
@@ -80,8 +80,7 @@ def create_key(path: Path) -> Key:
         put(new, path)
     except OSError as error:
         raise OutputError(
-            f"The key file '{path}' cannot be made: {error.strerror}. Nothing was written. Name another with "
-            "--ledger-key (in Python key=)."
+            f"The key file '{path}' cannot be made: {error.strerror}. Nothing was written. Name another with key=."
         ) from None
     return read_key(path)
 

@@ -230,8 +230,7 @@ class Ledger:
     def _lost(self) -> InputError:
         return InputError(
             f"The key '{self.key_file}' is there, but its ledger '{self.file}' is gone or empty, so nobody would be "
-            "known again. Put the ledger back. For a new one name a key that is not there yet with --ledger-key (in "
-            "Python key=)."
+            "known again. Put the ledger back. For a new one name a key that is not there yet with key=."
         )
 
     @contextmanager
@@ -290,7 +289,7 @@ class Ledger:
         if known != key.check:
             raise InputError(
                 f"'{self.key_file}' is not the key of the ledger '{self.file}', so nobody in it could be known again. "
-                "Name its own key with --ledger-key (in Python key=)."
+                "Name its own key with key=."
             )
         if self._new_key_file.exists():
             put(self._new_key_file, self.key_file)
@@ -455,7 +454,7 @@ def _make_private(file: Path) -> None:
 def _refuse_nameless(table: Table) -> None:
     if table.schema.person is None:
         raise ParameterError(
-            "A ledger knows persons again by their person column, and the table has none. Name it (--person), or leave "
+            "A ledger knows persons again by their person column, and the table has none. Name it (person=), or leave "
             "the ledger out."
         )
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import polars as pl
 
-from shoal import pipeline
+from shoal.engines.contract import Job, engine_called
 from shoal.errors import ParameterError, SchemaError
-from shoal.masking import MASKS, mask_called, secrecy
+from shoal.judging.verdict import not_met
+from shoal.masking import MASKS, secrecy
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND
+from shoal.policy import Policy
 from shoal.publishing.related.star import ROW, Star, check_tables, join_all
 from shoal.publishing.related.verify import verify_star, why_not
 from shoal.publishing.related.views import related_rows
@@ -67,13 +69,7 @@ class StarRelease:
 
 
 def protect_star(
-    frames: Mapping[str, Any],
-    star: Star,
-    schema: Schema,
-    models: Sequence[Model],
-    *,
-    mask: str = "range",
-    **options: Any,
+    frames: Mapping[str, Any], star: Star, schema: Schema | Policy, models: Sequence[Model] | None = None, **given: Any
 ) -> StarRelease:
     """Protect related tables so that they keep their shape.
 
@@ -81,12 +77,11 @@ def protect_star(
     ----------
     frames
         The tables by name, as the star names them.
-    schema
-        The roles of all columns but keys; a name that several tables have is written `table.column`. The person is the
-        key of the table of persons.
-    mask
-        One that shows a label a group: range, mean or suppress.
-    options
+    schema, models
+        The roles of all columns but keys, and what every group must meet; or a `Policy`. A name that several tables
+        have is written `table.column`. The person is the key of the table of persons. The mask is one that shows a
+        label per group: range, mean or suppress.
+    given
         As for `shoal.protect`.
 
     Raises
@@ -100,42 +95,54 @@ def protect_star(
     is recounted from what is published (`verify_star`).
     """
     started = time.perf_counter()
-    _refuse(star, frames, schema, models, mask)
-    given = {name: to_polars(frame)[0] for name, frame in frames.items()}
-    tables, notes = check_tables(star, given, schema)
-    form = schema.spelling_of(star.person)
-    ids = star.ids_of_persons(given, form)
+    job = Job.of(frames, schema, models, **{"attacks": 0, **given})  # attacks look at one table
+    _refuse(star, frames, job)
+    read = {name: to_polars(frame)[0] for name, frame in frames.items()}
+    tables, notes = check_tables(star, read, job.roles)
+    if job.roles.missing_tells_nothing:
+        raise SchemaError(
+            "In related tables a missing sensitive value is always a value to protect, as a person without a row has "
+            "none either. Leave missing_tells_nothing empty."
+        )
+    form = job.roles.spelling_of(star.person)
+    ids = star.ids_of_persons(read, form)
     notes += told_of_persons(star.person, form, len(ids), ids["form"].n_unique(), None)
-    joined = join_all(star, tables, schema)
+    joined = join_all(star, tables, job.roles)
+    roles = job.schema(joined)
     hidden = [column for column in joined.columns if column.startswith(ROW)]
-    inner = replace(schema, dropped=(*schema.dropped, *hidden))
-    schema.check_against([column for column in joined.columns if column not in hidden])
-    _refuse_no_quasi(star, tables, schema)
-    refuse_keys_as_values(star, tables, schema)
-    views = related_rows(star, star.joined_names(tables, schema), schema, models)
-    release = pipeline.protect(joined, inner, models, mask=mask, views=views, **options)
-    published = _published(star, tables, release, schema)
-    assessment = verify_star(published, star, schema, models, **vars(release.alone_limit))
+    roles.check_against([column for column in joined.columns if column not in hidden])
+    _refuse_no_quasi(star, tables, roles)
+    refuse_keys_as_values(star, tables, roles)
+    views = related_rows(star, star.joined_names(tables, roles), roles, job.models)
+    inner = replace(roles, dropped=(*roles.dropped, *hidden))
+    release = engine_called("memory").protect(replace(job, source=joined, given_schema=inner, views=views))
+    published = _published(star, tables, release, roles)
+    assessment = verify_star(published, star, roles, job.models, **vars(job.alone_limit))
     if not assessment.holds:
-        raise pipeline.not_met(assessment.verdict, why_not(assessment.verdict))
+        raise not_met(assessment.verdict, why_not(assessment.verdict))
     left_out = {name: tables[name].height - frame.height for name, frame in published.items()}
     notes += [f"{n:,} rows of '{name}' were left out with their persons." for name, n in left_out.items() if n]
     release = replace(release, seconds=time.perf_counter() - started)
-    return StarRelease(star, schema, published, release, assessment, ids, (*notes, *release.notes))
+    return StarRelease(star, roles, published, release, assessment, ids, (*notes, *release.notes))
 
 
-def _refuse(star: Star, frames: Mapping[str, Any], schema: Schema, models: Sequence[Model], mask: str) -> None:
+def _refuse(star: Star, frames: Mapping[str, Any], job: Job) -> None:
     if set(frames) != set(star.tables):
         raise SchemaError(f"Tables are expected by the names {', '.join(star.tables)}, got {', '.join(frames)}.")
-    if schema.person != star.person:
+    if job.roles.person != star.person:
         raise SchemaError(f"The person column must be the key of the table of persons, '{star.person}'.")
-    if not schema.links_records:
-        raise SchemaError("Related tables are joined by the ids of persons: person_ids = 'none' is for one table.")
-    if not mask_called(mask).has_scheme:
+    if not job.roles.links_records:
+        raise SchemaError("Related tables are joined by the ids of persons: person_ids='none' is for one table.")
+    if not job.mask.has_scheme:
         known = [name for name, offered in MASKS.items() if offered.has_scheme]
         raise ParameterError(f"Related tables keep their shape with the masks {', '.join(known)} only.")
-    if any(model.needs & BACKGROUND for model in models):
+    if job.policy.usefulness is not None:
+        raise ParameterError("Usefulness is measured on one table, not on related ones. Leave it out.")
+    if any(model.needs & BACKGROUND for model in job.models):
         raise ParameterError("Models that reckon with an adversary's rules are for one table, not for related ones.")
+    histories = [model.name for model in job.models if model.of_histories is not None]
+    if histories:
+        raise ParameterError(f"{', '.join(histories)}: histories are hidden in one table, not in related ones.")
 
 
 def _refuse_no_quasi(star: Star, tables: Mapping[str, pl.DataFrame], schema: Schema) -> None:

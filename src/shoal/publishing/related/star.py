@@ -17,7 +17,7 @@ from shoal.table.schema import Schema
 from shoal.table.spelling import spelled
 
 ROW = "\0row of "
-"""The beginning of the names of columns that say which row of a table a joined record is from; no file can hold it."""
+"""How columns are named that say from which row of a table a joined record is; no file can hold this beginning."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.engines.memory.recount import recounted
 from shoal.errors import InputError, SchemaError
 from shoal.judging.alone import COUNT, AloneLimit
 from shoal.judging.risk import least_safe
 from shoal.judging.verdict import ModelVerdict, TableVerdict, Verdict
 from shoal.models.contract import Model
-from shoal.pipeline import recounted, refuse_no_model
+from shoal.policy.policy import refuse_no_model
 from shoal.publishing.codebook import CODEBOOK
 from shoal.publishing.read import lies_in, read_as_published
 from shoal.publishing.related.star import Star, StarTable, check_tables, join_all
-from shoal.publishing.related.views import View, asked_of, persons_alone_by_rows, views_of, with_labels
+from shoal.publishing.related.views import TableView, asked_of, persons_alone_by_rows, views_of, with_labels
 from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions
 from shoal.table.schema import Quasi, Schema
@@ -74,7 +75,7 @@ def verify_star(
     return Assessment(risk, verdict, time.perf_counter() - started)
 
 
-def _said(sentences_of_view: Sequence[tuple[View, Sequence[str]]]) -> Iterator[str]:
+def _said(sentences_of_view: Sequence[tuple[TableView, Sequence[str]]]) -> Iterator[str]:
     """What is said of all tables joined, and what else is said of single views, with their names."""
     (_, of_whole), *others = sentences_of_view
     yield from of_whole
@@ -83,12 +84,12 @@ def _said(sentences_of_view: Sequence[tuple[View, Sequence[str]]]) -> Iterator[s
         yield from (sentence if view.name in sentence else f"In {view.name}: {sentence}" for sentence in new)
 
 
-Seen = tuple[View, Assessment, Sequence[Model]]
+Seen = tuple[TableView, Assessment, Sequence[Model]]
 """A view, what was counted in it, and the models that were asked about it."""
 
 
 def _seen(
-    view: View,
+    view: TableView,
     joined: pl.DataFrame,
     names: Mapping[str, Mapping[str, str]],
     schema: Schema,

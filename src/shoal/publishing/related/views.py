@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from shoal.grouping.model_check import Judge
 from shoal.models.contract import Model
 from shoal.models.counts import JOINT, VALUE_SUMMARIES, VALUE_TABLES
-from shoal.models.related import Related
-from shoal.models.related import View as CountedView
+from shoal.models.related import Related, RowsView
 from shoal.publishing.related.star import ROW, Star, persons_of_rows
 from shoal.table.schema import Schema
 from shoal.table.table import Table
@@ -22,7 +21,7 @@ from shoal.table.table import Table
 ALL = "all tables joined"
 
 
-class View(NamedTuple):
+class TableView(NamedTuple):
     """Some records of all tables joined, and some of their columns, that somebody can look at."""
 
     name: str
@@ -43,27 +42,27 @@ class View(NamedTuple):
         return {called for table in self.path for called in names[table].values()}
 
 
-def views_of(star: Star, joined: pl.DataFrame) -> list[View]:
+def views_of(star: Star, joined: pl.DataFrame) -> list[TableView]:
     """All tables joined, then each table as it leaves, and with those it hangs on where some have no rows in it.
 
     A table as it leaves has its own rows and no others, each with the columns of the rows that it hangs on: nobody
     without a row counts there. A table without rows is no view.
     """
-    views = [View(ALL, None, tuple(star.tables), np.arange(joined.height))]
+    views = [TableView(ALL, None, tuple(star.tables), np.arange(joined.height))]
     rows = joined.select(pl.col(f"^{ROW}.*$")).with_row_index("\0at")
     for name in star.tables:
         path = tuple(star.path(name))
         with_parents = rows.unique([ROW + each for each in path], keep="first", maintain_order=True)
         own = with_parents.drop_nulls(ROW + name)
         if own.height:
-            views.append(View(f"'{name}'", name, path, own["\0at"].to_numpy().astype(np.int64)))
+            views.append(TableView(f"'{name}'", name, path, own["\0at"].to_numpy().astype(np.int64)))
         if own.height < with_parents.height and len(path) < len(star.tables):
             together = " and ".join(f"'{each}'" for each in path)
-            views.append(View(f"{together} joined", None, path, with_parents["\0at"].to_numpy().astype(np.int64)))
+            views.append(TableView(f"{together} joined", None, path, with_parents["\0at"].to_numpy().astype(np.int64)))
     return views
 
 
-def asked_of(view: View, columns: set[str], schema: Schema, models: Sequence[Model]) -> list[Model]:
+def asked_of(view: TableView, columns: set[str], schema: Schema, models: Sequence[Model]) -> list[Model]:
     """The models as far as they are about a view with some columns.
 
     Models of several attributes together are asked about all tables joined, where these stand side by side: with fewer
@@ -153,9 +152,9 @@ def related_rows(
 
 
 def _counted(
-    view: View, columns: set[str], table: Table, part_of_person: NDArray[np.int64], schema: Schema,
+    view: TableView, columns: set[str], table: Table, part_of_person: NDArray[np.int64], schema: Schema,
     models: Sequence[Model],
-) -> CountedView:  # fmt: skip
+) -> RowsView:  # fmt: skip
     """A view, with the persons who have records in it numbered by themselves."""
     persons, person_of_record = np.unique(table.person_of_record[view.records], return_inverse=True)
     number_of_person = np.full(table.n_persons, -1, np.int64)
@@ -170,4 +169,4 @@ def _counted(
         n_persons=len(persons), quasi={}, sensitive=sensitive, views=None, _values_of_persons={},
     )  # fmt: skip
     rows = Judge(own, asked_of(view, columns, schema, models))
-    return CountedView(name=view.name, rows=rows, number_of_person=number_of_person, part_of_person=part_of_person)
+    return RowsView(name=view.name, rows=rows, number_of_person=number_of_person, part_of_person=part_of_person)

@@ -12,15 +12,18 @@ import polars as pl
 
 from shoal.errors import ParameterError
 from shoal.publishing.cells import how_cells_are_written
-from shoal.publishing.codebook import CODEBOOK, HOW_SHOWN, grammar_of, models_in, with_files
+from shoal.publishing.codebook import HOW_SHOWN, grammar_of, models_in, write_codebook
 from shoal.publishing.folder import replacing_folder
+from shoal.publishing.json_file import finite, write_json
 from shoal.publishing.manifest import write_manifest
 from shoal.publishing.read import refuse_unreadable
 from shoal.publishing.related.protect import StarRelease
 from shoal.publishing.related.verify import verify_star
-from shoal.publishing.tables import FORMATS, as_files_show, csv_that_holds, refuse_unmet_in_files, write_table
-from shoal.publishing.write import codebook, finite, write_json
+from shoal.publishing.tables import as_files_show, refuse_unmet_in_files, write_table
+from shoal.publishing.write import codebook
 from shoal.reading import CsvOptions
+from shoal.reading.csv import csv_that_holds
+from shoal.reading.formats import written_format
 
 
 def write_star(
@@ -38,8 +41,7 @@ def write_star(
     safe_cells: bool = False,
 ) -> Path:
     """Write release-<table>.* for each table, codebook.json and steward/, in one step."""
-    if format not in FORMATS:
-        raise ParameterError(f"format must be one of {', '.join(FORMATS)}.")
+    written_format(format)
     refuse_unreadable(release.release.models)
     plain = {name: re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.").lower() for name in release.tables}
     files = {name: f"release-{word}.{format}" for name, word in plain.items()}
@@ -57,7 +59,7 @@ def write_star(
         for name, frame in release.tables.items():
             write_table(frame, new / files[name], format, csv=csv, safe_cells=safe_cells)
         book = _codebook(release, files, how_cells_are_written(format, csv, safe_cells=safe_cells))
-        write_json(new / CODEBOOK, with_files(book, new))
+        write_codebook(book, new)
         (steward / "policy.toml").write_text(policy_text, encoding="utf-8")
         groups = _groups(release)
         groups.write_parquet(steward / "groups.parquet")

@@ -1,1 +1,1 @@
-"""Stage 6: what a steward shows a review board, and what may leave with the data."""
+"""Stage 7: what a steward shows a review board, and what may leave with the data."""

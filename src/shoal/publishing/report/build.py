@@ -9,30 +9,44 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from shoal.attacking.suite import SuiteResult
+from shoal.attacking.contract import Recounted
+from shoal.attacking.suite import SuiteResult, findings
 from shoal.grouping.grouping import Method
 from shoal.judging.observation import Observation
 from shoal.judging.risk import Risk
 from shoal.judging.values_apart import observe_linked
-from shoal.masking import MASKS, Mask, mask_called
+from shoal.masking import Mask, mask_called
 from shoal.measuring.classes import FEWEST_PERSONS
 from shoal.measuring.distributions import Kept, what_is_kept
-from shoal.measuring.shown import Released
+from shoal.measuring.shown import Released, is_read
 from shoal.measuring.spread import UP_TO, RiskSpread, observe_release, spread_of_risk
 from shoal.measuring.statistics import Linkage
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
 from shoal.policy.explain import explain, explain_model
 from shoal.policy.policy import Policy
-from shoal.publishing.report.attacks import Attacked, findings
 from shoal.table.schema import Schema
 
 VERSION = 1
 """Raised when a key of the report changes its meaning."""
 
 
+NOT_IN_MEMORY = {
+    "cost": "Distributions, correlations and dependences are left out: they compare all records of the table with "
+    "those of the release, and the engine that made it never holds them all.",
+    "attacks": "Attacks that know the original were not tried: they need the original and the release side by side, "
+    "which the engine that made the release never holds. ‘Exclude values’ was not tried either: it looks at all values "
+    "of each person together, and the engine counts them one by one.",
+}
+"""What a report that is made from counts leaves out, by section, and why."""
+
+OWN_MASK = {
+    "cost": "Distributions, correlations and dependences are left out: only its maker can read what this mask shows."
+}
+
+
 class Reportable(Released, Protocol):
-    """What a report needs of a release."""
+    """What a report needs of a release; the table and what is published only where `spread` was not counted."""
 
     @property
     def schema(self) -> Schema:
@@ -70,8 +84,18 @@ class Reportable(Released, Protocol):
         ...
 
     @property
+    def spread(self) -> RiskSpread | None:
+        """How the risks of what is published are spread, where the engine counted that."""
+        ...
+
+    @property
     def linkage(self) -> Linkage | None:
         """Of a perturbed release, who can be linked."""
+        ...
+
+    @property
+    def attacked(self) -> SuiteResult | None:
+        """What attacks that know the original got, where they were tried."""
         ...
 
     @property
@@ -89,10 +113,31 @@ def report_of(release: Reportable, *, columns: Sequence[Mapping[str, Any]], poli
         The columns of the codebook: what each is and how it is shown.
     policy
         What was asked; None where it cannot be said by a policy, such as with a method of one's own.
+
+    Notes
+    -----
+    Of a release whose records were never in memory together it is made from counts. What these do not tell is left
+    out, and the report says so.
     """
+    if release.spread is not None:
+        return _report(release, release.spread, None, None, columns=columns, policy=policy, left_out=NOT_IN_MEMORY)
     seen = observe_release(release)
-    spread = spread_of_risk(seen)
-    known = Attacked(
+    kept = what_is_kept(release) if is_read(release.mask) else None
+    left_out = {} if kept is not None else OWN_MASK
+    return _report(release, spread_of_risk(seen), seen, kept, columns=columns, policy=policy, left_out=left_out)
+
+
+def _report(
+    release: Reportable,
+    spread: RiskSpread,
+    seen: Observation | None,
+    kept: Kept | None,
+    *,
+    columns: Sequence[Mapping[str, Any]],
+    policy: Policy | None,
+    left_out: Mapping[str, str],
+) -> dict[str, Any]:
+    recounted = Recounted(
         risk=release.risk,
         spread=spread,
         seen=seen,
@@ -108,15 +153,17 @@ def report_of(release: Reportable, *, columns: Sequence[Mapping[str, Any]], poli
         "asked": _asked(release.models, policy),
         "done": _done(release.method, release.mask),
         "columns": _columns(columns, release.schema),
+        "missing_tells_nothing": list(release.schema.missing_tells_nothing),
         "risk": _risk(release.models, release.risk, spread, release.spread_before),
-        "cost": _cost(release),
-        "attacks": [asdict(found) for found in findings(known)],
-        **suite_of(getattr(release, "attacked", None)),
+        "cost": _cost(release.utility, kept),
+        "attacks": [asdict(found) for found in findings(recounted)],
+        **({"left_out": dict(left_out)} if left_out else {}),
+        **suite_of(release.attacked),
     }
 
 
 def suite_of(attacked: SuiteResult | None) -> dict[str, Any]:
-    """What the attacks got that know the original, as the report holds it; nothing where none was tried."""
+    """What attacks that know the original got, as the report holds it; nothing where none was tried."""
     return {} if attacked is None else {"suite": attacked.to_dict()}
 
 
@@ -125,7 +172,6 @@ def report_of_published(
     policy: Policy,
     risk: Risk,
     *,
-    tables: Mapping[str, pl.DataFrame],
     linked: pl.DataFrame | None,
     columns: Sequence[Mapping[str, Any]],
     seed: int,
@@ -138,7 +184,7 @@ def report_of_published(
     elif mask_called(policy.mask).links_values:
         seen = Observation.of_frame(frame, schema)
     spread = None if seen is None else spread_of_risk(seen)
-    known = Attacked(
+    recounted = Recounted(
         risk=risk,
         spread=spread,
         seen=seen,
@@ -156,9 +202,10 @@ def report_of_published(
             "mask_options": dict(policy.mask_options),
         },
         "columns": _columns(columns, schema),
+        "missing_tells_nothing": list(schema.missing_tells_nothing),
         "risk": _risk(policy.models, risk, spread, None),
         "cost": None,
-        "attacks": [asdict(found) for found in findings(known)],
+        "attacks": [asdict(found) for found in findings(recounted)],
     }
 
 
@@ -244,20 +291,14 @@ def _threshold(models: Sequence[Model], name: str, column: str | None = None) ->
 # --- cost ----------------------------------------------------------------------------------------------------------
 
 
-def _cost(release: Reportable) -> dict[str, Any]:
-    kept = _kept(release)
-    columns = {}
-    for name in release.table.quasi:
-        of_column = asdict(kept.columns[name]) if kept is not None else {}
-        columns[name] = {"ane": release.utility.ane_of_column[name], **of_column}
+def _cost(utility: Utility, kept: Kept | None) -> dict[str, Any]:
+    columns = {
+        name: {"ane": ane, **(asdict(kept.columns[name]) if kept is not None else {})}
+        for name, ane in utility.ane_of_column.items()
+    }
     return {
         "fewest_persons": FEWEST_PERSONS,
         "columns": columns,
         "correlations": [] if kept is None else [asdict(pair) for pair in kept.correlations],
         "dependences": [] if kept is None else [asdict(pair) for pair in kept.dependences],
     }
-
-
-def _kept(release: Reportable) -> Kept | None:
-    """What is kept; None of a mask of one's own, which only its maker can read."""
-    return what_is_kept(release) if type(release.mask) in MASKS.values() else None

@@ -13,6 +13,7 @@ from shoal.publishing.report.sections.cost import cost
 from shoal.publishing.report.sections.front import contents, front, maker
 from shoal.publishing.report.sections.repeat import repeat, terms
 from shoal.publishing.report.sections.risk import risk
+from shoal.publishing.report.sections.useful import useful
 
 Numbers = Mapping[str, Any]
 
@@ -35,6 +36,7 @@ def render_report(numbers: Numbers, manifest: Numbers, policy_text: str) -> str:
         ("The verdict, model by model", verdict),
         ("Risk before and after", risk),
         ("What it cost", cost),
+        *([("What you can still do with it", useful)] if "usefulness" in numbers else []),
         ("Attacks", attacked),
         ("How to repeat it", lambda _: repeat(manifest, policy_text)),
         ("Words", lambda _: terms()),

@@ -59,6 +59,8 @@ def _attribute(key: str) -> str:
 
 def _printable(text: str) -> str:
     """The text without control characters, which HTML does not allow, and which could turn the order of letters."""
+    if text.isprintable():  # as nearly all are
+        return text
     return "".join(
         letter if letter.isprintable() or letter in ALLOWED else "\N{REPLACEMENT CHARACTER}" for letter in text
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 
 NOT_KNOWN = "–"
-"""What stands for a number that there is none of."""
+"""What stands where there is no number."""
 
 
 def count(value: float | None) -> str:
@@ -42,6 +43,29 @@ def quantity(value: float | None) -> str:
         return NOT_KNOWN
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+DAYS_OF_MONTH, DAYS_OF_YEAR = 30.436875, 365.2425
+
+
+def day(value: float | None) -> str:
+    """A date, from days since 1970-01-01."""
+    if value is None or _is_absent(value):
+        return NOT_KNOWN
+    try:
+        return (date(1970, 1, 1) + timedelta(days=round(value))).isoformat()
+    except OverflowError:
+        return NOT_KNOWN
+
+
+def span(value: float | None) -> str:
+    """A span of days as people say it: 12 days, 5.2 months, 7.0 years."""
+    if value is None or _is_absent(value):
+        return NOT_KNOWN
+    for unit, days in (("years", DAYS_OF_YEAR), ("months", DAYS_OF_MONTH)):
+        if value >= 2 * days:
+            return f"{value / days:.1f} {unit}"
+    return f"{value:.1f} days" if value < 10 else f"{value:.0f} days"
 
 
 def plain(value: float | None) -> str:

@@ -7,9 +7,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from shoal.publishing.report.charts import Series, column_chart, figure
+from shoal.publishing.report.charts import Mark, Series, column_chart, figure
 from shoal.publishing.report.markup import Content, Markup, el
 from shoal.publishing.report.numbers import count, share
+
+FEW_COLUMNS = 3
+"""Tables with more are laid out row by row on narrow pages."""
 
 
 def page(title: str, body: Content) -> str:
@@ -28,7 +31,8 @@ def page(title: str, body: Content) -> str:
 
 @cache
 def _style() -> str:
-    return files("shoal.publishing.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    templates = files("shoal.publishing.report").joinpath("templates")
+    return "".join(templates.joinpath(name).read_text(encoding="utf-8") for name in ("chart.css", "report.css"))
 
 
 def table(
@@ -38,18 +42,25 @@ def table(
     numeric: Sequence[int] = (),
     caption: str | None = None,
 ) -> Markup:
-    """A table whose first cell a row names it; `numeric` columns are set to the right."""
+    """A table whose first cell of each row names it; `numeric` columns are set to the right."""
     head = el("tr", [el("th", text, scope="col", class_="n" if at in numeric else None)
                      for at, text in enumerate(headings)])  # fmt: skip
     body = [
         el("tr", el("th", cells[0], scope="row"),
-           [cell if isinstance(cell, Markup) and cell.startswith("<td")
-            else el("td", cell, class_="n" if at in numeric else None)
+           [_named(cell, headings[at]) if isinstance(cell, Markup) and cell.startswith("<td")
+            else el("td", cell, class_="n" if at in numeric else None, data_name=headings[at])
             for at, cell in enumerate(cells[1:], start=1)])
         for cells in rows
     ]  # fmt: skip
-    made = el("table", el("caption", caption) if caption else None, el("thead", head), el("tbody", body))
+    made = el("table", el("caption", caption) if caption else None, el("thead", head), el("tbody", body),
+              class_="many" if len(headings) > FEW_COLUMNS else None)  # fmt: skip
     return el("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption or "table")
+
+
+def _named(cell: Markup, heading: str) -> Markup:
+    """A cell that knows its heading, which stands before it where the page is too narrow for columns."""
+    name = el("td", data_name=heading).removesuffix("></td>").removeprefix("<td")
+    return Markup(cell.replace("<td", f"<td{name}", 1))
 
 
 def cell(key: str, value: Any, text: str) -> Markup:
@@ -66,8 +77,8 @@ def compared(
     key: str,
     title: str,
     caption: str,
-    mark_at: float | None = None,
-    mark: str = "",
+    across: str,
+    mark: Mark | None = None,
 ) -> Markup:
     """Two distributions over the same classes, as shares, with a table of counts beneath."""
     series = [Series("after: the release", "after", shares(after))]
@@ -81,12 +92,17 @@ def compared(
         for at, (n, part) in enumerate(zip(counts, shares(counts), strict=True)):
             row_cells[at] += [cell(f"{key}.{when}.{at}", n, count(n)), el("td", share(part), class_="n")]
     chart = column_chart(
-        labels, series, title=title, description=told_of(labels, series), mark_at=mark_at, mark=mark, height=150
-    )
-    return figure(
-        chart, title=title, caption=caption, legend=series,
-        table=table(headings, row_cells, numeric=range(1, len(headings))),
+        [short(label) for label in labels], series, title=title, description=told_of(labels, series), mark=mark,
+        across=across, upwards=f"share of the {unit}",
     )  # fmt: skip
+    return figure(
+        chart, title=title, caption=caption, table=table(headings, row_cells, numeric=range(1, len(headings)))
+    )
+
+
+def short(label: str) -> str:
+    """A class as an axis has room for it; that shares are in percent is said by the axis."""
+    return label.replace("up to ", "≤").replace("over ", ">").replace(" %", "")
 
 
 def shares(counts: Sequence[float]) -> list[float]:

@@ -57,10 +57,13 @@ def render_summary(numbers: Numbers, manifest: Numbers, codebook: Numbers) -> st
         el("h2", "Measured"),
         table(["", "Value"], _measured(numbers), numeric=(1,)),
         [el("p", sentence) for sentence in _left_out(numbers)],
+        el("h2", "Attacked"),
+        _attacked(numbers),
         el("h2", "The columns"),
         table(["Column", "Role", "Published as"], _columns(codebook)),
         el("h2", "Not promised"),
-        el("p", words.NOT_PROMISED),
+        el("p", words.not_promised(numbers)),
+        _outside(numbers),
         el("p", "Whoever uses this release must not try to find persons in it."),
     ]  # fmt: skip
     return page("What this release promises", body)
@@ -81,10 +84,33 @@ def _measured(numbers: Numbers) -> Sequence[Sequence[Content]]:
                 rows += [[label.format(f"‘{name}’"), share(value, 1)] for name, value in values.items()]
             elif values is not None:
                 rows.append([label, share(values, 1)])
-    if numbers.get("ane") is not None:
-        rows.append(["Average error of what is shown (ANE), as a share of a column’s extent", share(numbers["ane"], 1)])
-        rows += [[f"ANE of ‘{name}’", share(value, 1)] for name, value in numbers["ane_of_column"].items()]
+    if numbers.get("loss") is not None:
+        rows.append(["Lost in what is shown, on average over columns (0 % nothing, 100 % everything)",
+                     share(numbers["loss"], 1)])  # fmt: skip
+        rows += [[f"Lost of ‘{name}’", share(value, 1)] for name, value in numbers["loss_of_column"].items()]
     return rows
+
+
+def _attacked(numbers: Numbers) -> Content:
+    """Of each attack that was tried with the original at hand, the way that is furthest above blind guessing."""
+    strongest: dict[str, Numbers] = {}
+    for result in (numbers["report"].get("suite") or {}).get("attacks") or ():
+        best = strongest.get(result["attack"], result)
+        strongest[result["attack"]] = max(best, result, key=lambda each: each["success"] - each["blind"])
+    if not strongest:
+        return el("p", "No attack was tried with the original at hand.")
+    rows: list[list[Content]] = [
+        [[words.typeset(each["knows"]), " ", el("span", f"Right where {words.typeset(each['aim'])}.", class_="soft")],
+         share(each["success"], 1), share(each["blind"], 1)]
+        for each in strongest.values()
+    ]  # fmt: skip
+    said = "Before the release was written it was attacked by somebody who is taken to know this of a person."
+    return [el("p", said), table(["The attacker knows", "Right for", "Blind guessing"], rows, numeric=(1, 2))]
+
+
+def _outside(numbers: Numbers) -> Content:
+    told = words.about_outside(numbers)
+    return [el("p", "Outside every promise:"), el("ul", [el("li", f"{each}.") for each in told])] if told else []
 
 
 def _left_out(numbers: Numbers) -> list[str]:

@@ -6,16 +6,23 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.publishing.report.numbers import count, share
+from shoal.publishing.report.numbers import count, number, quantity, share, span
 
 Numbers = Mapping[str, Any]
 """What `steward/report.json` holds."""
 
-NOT_PROMISED = (
-    "It does not protect from somebody who already knows sensitive values of a person, from columns that were given "
-    "the wrong role, or from another release about the same persons laid beside this one. It is not differential "
-    "privacy."
-)
+
+def not_promised(numbers: Numbers) -> str:
+    """What no model of a release is about."""
+    asked = {model["name"] for model in numbers["verdict"]["models"]}
+    known = "knows more of a person’s own records than was reckoned with" if "history-k" in asked else (
+        "already knows sensitive values of a person"
+    )  # fmt: skip
+    return (
+        f"It does not protect from somebody who {known}, from columns that were given the wrong role, or from another "
+        "release about the same persons laid beside this one. It is not differential privacy."
+    )
+
 
 CHECKED_FROM = {
     "published table": "the published table alone",
@@ -147,6 +154,11 @@ def about_learning(numbers: Numbers) -> list[str]:
         ]
     risks = numbers["max_gsar"]
     told = [f"In no group does one value belong to more than {_each(risks)} of the persons{_was(before, risks)}."]
+    silent = numbers["report"]["missing_tells_nothing"]
+    if silent:
+        told.append(
+            f"A missing {quoted(silent)} tells nothing here: persons without a value are left out of its shares."
+        )
     for finding in numbers["report"]["attacks"]:
         if finding["name"] == "guess a value":
             told.append(
@@ -174,8 +186,8 @@ def _was(before: Numbers | None, risks: Mapping[str, Any]) -> str:
 def about_cost(numbers: Numbers) -> list[str]:
     """What was given up."""
     told = []
-    ane = numbers.get("ane")
-    if ane is None:
+    loss = numbers.get("loss")
+    if loss is None:
         told.append("The cost is not known, since the table as it was is not at hand.")
     elif shows_identities(numbers):
         told.append(
@@ -183,10 +195,13 @@ def about_cost(numbers: Numbers) -> list[str]:
             "which values of different attributes belong to one person."
         )
     else:
+        of = "quasi-identifiers and histories" if numbers.get("history") else "quasi-identifiers"
         told.append(
-            f"What is published of a person is off by {share(ane)} of a column’s extent on average (average normalized "
-            "error, ANE)."
+            f"{share(loss)} of what the {of} told is lost in what is shown: 0 % is every value as it was, 100 % all "
+            "hidden."
         )
+        shown = [part for name, column in numbers["columns"].items() if (part := _shown_of(name, column))]
+        told += [f"On average: {'; '.join(shown)}."] if shown else []
     suppressed = numbers.get("suppressed_persons", 0)
     before = numbers.get("before")
     if suppressed:
@@ -200,14 +215,110 @@ def about_cost(numbers: Numbers) -> list[str]:
     return told
 
 
+def _shown_of(name: str, column: Numbers) -> str | None:
+    """What is shown of a quasi-identifier on average, in its own unit."""
+    in_unit = span if column["unit"] == "days" else quantity
+    if column["unit"] != "places" and column["error"] is not None:
+        width = f" is a range of {in_unit(column['width'])} and" if column["width"] else ""
+        return f"‘{name}’{width} can be guessed to within {in_unit(column['error'])}"
+    if column["possible"] is not None:
+        return f"{number(column['possible'], 1)} values of ‘{name}’ remain possible"
+    return None
+
+
+def about_prediction(numbers: Numbers) -> str:
+    """How well a column is predicted from the release, in a sentence or two."""
+    useful = numbers["usefulness"]
+    target = f"‘{useful['target']}’"
+    if useful["why_not"] is not None:
+        return f"How well {target} can be predicted was not measured: {useful['why_not']}"
+    release, original, blind = useful["release"], useful["original"], useful["blind"]
+    if useful["kind"] == "classes":
+        told = (
+            f"What the release teaches predicts {target} right in {share(release['accuracy'], 1)} of the records of "
+            f"persons kept apart; the original {share(original['accuracy'], 1)}, the most frequent value "
+            f"{share(blind['accuracy'], 1)} (area under the curve {number(release['auc'], 3)}, "
+            f"{number(original['auc'], 3)}, 0.5)."
+        )
+    else:
+        told = (
+            f"What the release teaches predicts {target} of persons kept apart with a mean error of "
+            f"{quantity(release['mean_absolute_error'])}; the original {quantity(original['mean_absolute_error'])}, "
+            f"the mean alone {quantity(blind['mean_absolute_error'])} (R² {number(release['r2'], 3)}, "
+            f"{number(original['r2'], 3)}, {number(blind['r2'], 3)})."
+        )
+    if useful["kept"] is None:
+        return f"{told} Even the original hardly tells more than a blind guess."
+    return f"{told} It keeps {share(useful['kept'], 0)} of what can be learned."
+
+
 def _counted(n: int, one: str, many: str) -> str:
     return f"{count(n)} {one if n == 1 else many}"
+
+
+def _lone_ends(counted: Numbers, rounded: Numbers) -> list[str]:
+    """How many ends of published ranges are one person's own value, where they are not rounded."""
+    return [
+        f"Of {count(each['ends'])} published ends of ranges of ‘{name}’ {count(each['lone'])} are the own value of "
+        "exactly one person of the group. Rounding the column hides them."
+        for name, each in counted.items()
+        if each["lone"] and name not in rounded
+    ]
+
+
+def strongest_of(numbers: Numbers) -> Numbers | None:
+    """The attack with the original at hand that is furthest above blind guessing; None where none was tried."""
+    tried = (numbers["report"].get("suite") or {}).get("attacks") or ()
+    return max(tried, key=lambda each: each["success"] - each["blind"], default=None)
+
+
+def about_strongest(numbers: Numbers) -> list[str]:
+    """What the strongest attacker must know, whom they find, and what would lower it, as far as that was tried."""
+    strongest = strongest_of(numbers)
+    if strongest is None:
+        return []
+    certain = strongest["details"].get("certain")
+    sure = f", for {count(certain)} of them without doubt" if certain else ""
+    told = [
+        f"Must know: {typeset(strongest['knows'])}",
+        f"Finds: {typeset(strongest['aim'])}, for {share(strongest['success'])} of {persons(strongest['targets'])} "
+        f"attacked{sure}. Blind guessing is right for {share(strongest['blind'])}.",
+    ]
+    tried = (numbers["report"]["suite"].get("strongest") or {}).get("tried") or ()
+    if not tried:
+        return [*told, "Nothing was tried against it: larger groups would lower it, which take another run with "
+                       "stricter models, or publishing less."]  # fmt: skip
+    best = min(tried, key=lambda each: -1.0 if each["success"] is None else each["success"])
+    if best["success"] is not None and best["success"] >= strongest["success"]:
+        return [*told, f"It was tried to {typeset(best['says'])} ({best['line']}): that does not lower it."]
+    then = "cannot be tried any more" if best["success"] is None else f"is right for {share(best['success'])}"
+    return [*told, f"To lower it, {typeset(best['says'])}: {best['line']} under [columns] of the policy. That was "
+                   f"tried on this release; the attack then {then}."]  # fmt: skip
+
+
+def about_outside(numbers: Numbers) -> list[str]:
+    """What no promise is about, by name, as far as it leaves with this release."""
+    kept, sensitive = names_of(numbers, "kept"), names_of(numbers, "sensitive")
+    shows_persons = any(
+        column["role"] == "person" and column["shown_as"] != "not published" for column in numbers["report"]["columns"]
+    )
+    asked = {model["name"] for model in numbers["verdict"]["models"]}
+    told = [f"the kept columns {quoted(kept)}: whoever knows them may find a person by them"] if kept else []
+    if shows_persons and "count-k" not in asked:
+        told.append("how many records a person has: whoever knows the number may find a person by it")
+    if sensitive and not asked & {"history-k", "history-confidence"}:
+        told.append(
+            f"values of {quoted(sensitive)} that somebody knows already: they may lead to a person and to what else is "
+            "published of them"
+        )
+    return told
 
 
 def to_look_at(numbers: Numbers) -> list[str]:
     """What a board should look at before it decides."""
     told = [*numbers["verdict"].get("problems", ()), *numbers["verdict"].get("notes", ()), *numbers.get("notes", ())]
-    lone = {name: n for name, n in (numbers.get("lone_extremes") or {}).items() if n}
+    rounded = numbers.get("rounded") or {}
+    lone = {name: n for name, n in (numbers.get("lone_extremes") or {}).items() if n and name not in rounded}
     if (
         lone
         and numbers["report"]["done"]["mask"] == "range"
@@ -217,6 +328,7 @@ def to_look_at(numbers: Numbers) -> list[str]:
             f"Of {quoted(list(lone))} the lowest or the highest value belongs to one person only, and stands as the "
             "end of a published range. The option code_extremes hides it."
         )
+    told += _lone_ends(numbers.get("lone_ends") or {}, rounded)
     inexact = [
         attempt["what"]
         for finding in numbers["report"]["attacks"]

@@ -14,7 +14,7 @@ from shoal.errors import ShoalError
 from shoal.table.spelling import OF_PERSONS, OF_VALUES
 from shoal.web import hierarchies, layout, looking
 from shoal.web.app import App
-from shoal.web.layout import View
+from shoal.web.layout import PageView
 from shoal.web.project import ColumnChoice
 
 WORDS_OF_ROLE = {
@@ -48,14 +48,16 @@ WORDS_OF_SPELLING = {
     "plain": "spaces and invisible signs do not count",
     "folded": "capitals do not count either",
 }
+WORDS_OF_MISSING_VALUE = {"": "a missing one is a value to protect", "nothing": "a missing one tells nothing"}
 WORDS_OF_MISSING = {
     "value": "is a value of its own",
     "refuse": "stops the work with an error",
     "drop": "drops the record",
 }
 USUAL_SPELLING = {"person": OF_PERSONS, "sensitive": OF_VALUES}
+WORDS_OF_ROUND = {"auto": "are rounded, so that they are nobody's own value", "off": "are real values of persons"}
 WORDS_OF_IDS = {"pseudonyms": "random pseudonyms", "none": "nothing: nobody sees which records belong together"}
-WORDS_OF_TIME = {"sequence": "the person's own 1, 2, 3", "shift": "dates, moved by a secret number of days a person"}
+WORDS_OF_TIME = {"sequence": "the person's own 1, 2, 3", "shift": "dates, moved by a secret number of days per person"}
 WORDS_OF_TIME_OF_DAY = {"cut": "are left out", "keep": "are published as they are"}
 WORDS_OF_SHARED_DATES = {
     "tell": "are published and counted in a note",
@@ -89,7 +91,7 @@ def build(app: App) -> None:
 class ColumnsPage:
     """One open page: the table of columns, the count of unique persons, the editor, and the policy."""
 
-    def __init__(self, app: App, view: View, look: Mapping[str, Any]) -> None:
+    def __init__(self, app: App, view: PageView, look: Mapping[str, Any]) -> None:
         self.app, self.view = app, view
         self.seen = {column["name"]: column for column in look["columns"]}
         self.odd: dict[str, list[str]] = {}
@@ -163,6 +165,10 @@ class ColumnsPage:
                     layout.select(f"Spelling of {name}", WORDS_OF_SPELLING, column.spelling or usual,
                                   partial(self._set_spelling, name, usual), is_label_seen=False,
                                   name=f"spelling-{number}")  # fmt: skip
+                    if column.role == "sensitive" and seen["missing"]:
+                        layout.select(f"A missing {name}", WORDS_OF_MISSING_VALUE, column.missing,
+                                      partial(self._set_missing, name), is_label_seen=False,
+                                      name=f"missing-{number}")  # fmt: skip
             _cell(f"<td>{self._why(column, seen)}</td>")
 
     def _tick(self, column: ColumnChoice, number: int) -> None:
@@ -215,6 +221,9 @@ class ColumnsPage:
     def _set_spelling(self, name: str, usual: str, form: str) -> None:
         self._change({name: {"spelling": "" if form == usual else form}}, focus="spelling")
 
+    def _set_missing(self, name: str, tells: str) -> None:
+        self._change({name: {"missing": tells}}, focus="missing")
+
     async def _set_kind(self, name: str, kind: str) -> None:
         column = replace(self.view.chosen.column(name), kind=kind, order=None)
         with self.view.telling():
@@ -248,7 +257,7 @@ class ColumnsPage:
             return
         counter = self.app.cache.get("alone")
         if counter is None or not counter.is_current:
-            counter = self.app.cache["alone"] = looking.Alone(self.app.project)
+            counter = self.app.cache["alone"] = looking.AloneInTable(self.app.project)
         if not self.alone.content:
             self.alone.content = '<p class="sh-hint">Counting ...</p>'
         self.alone.classes(add="sh-busy")
@@ -270,6 +279,7 @@ class ColumnsPage:
         chosen = self.view.chosen
         layout.select("A missing value that others may know", WORDS_OF_MISSING, chosen.missing,
                       lambda value: self._set(missing=value))  # fmt: skip
+        layout.select("The ends of ranges", WORDS_OF_ROUND, chosen.round, lambda value: self._set(round=value))
         layout.select("Persons are published as", WORDS_OF_IDS, chosen.person_ids,
                       lambda value: self._set(person_ids=value))  # fmt: skip
         layout.select("Times are published as", WORDS_OF_TIME, chosen.time_as, lambda value: self._set(time_as=value))
@@ -417,7 +427,7 @@ class HierarchyEditor:
 
     def _file(self) -> None:
         layout.drop_zone("/files/hierarchy/", self._received, label="Choose a hierarchy file", takes_many=False,
-                         hint="No header; one line a value: the value, what it is part of, and so on, and last *",
+                         hint="No header; one line per value: the value, what it is part of, and so on, and last *",
                          accept=".csv,.txt", is_small=True)  # fmt: skip
         if "file" in self.choice:
             ui.label(f"Now: {self.choice['file'].rpartition('/')[2]}").classes("sh-small")
@@ -536,7 +546,7 @@ class HierarchyEditor:
     def _order(self) -> None:
         order = self.column.order or tuple(self.values)
         name = f"order-{id(self)}"
-        words = "The categories in their order, one a line"
+        words = "The categories in their order, one per line"
         ui.html(f'<label class="sh-label" for="{name}">{words}</label>', sanitize=False)
         area = ui.element("textarea").classes("sh-area").props(f"id={name} rows={min(len(order), 10) + 1}")
         area.props["value"] = "\n".join(order)

@@ -11,14 +11,14 @@ from typing import Any
 from nicegui import run, ui
 
 from shoal.errors import InputError
+from shoal.reading import format_of
 from shoal.web import layout, looking
 from shoal.web.app import App
-from shoal.web.files import TABLES, put_into, refuse_ending, refuse_other_content
-from shoal.web.jobs import Job
-from shoal.web.layout import View
+from shoal.web.files import endings_taken, put_into, refuse_ending, refuse_other_content
+from shoal.web.jobs import WebJob
+from shoal.web.layout import PageView
 from shoal.web.project import SourceFile
 
-ACCEPT = ",".join(sorted(TABLES))
 DELIMITERS = {"": "find it in the file", ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 ENCODINGS = {
     "utf-8": "UTF-8 (usual today)",
@@ -41,7 +41,7 @@ def build(app: App) -> None:
 class DataPage:
     """One open page: the parts that are drawn again when something changes."""
 
-    def __init__(self, app: App, view: View) -> None:
+    def __init__(self, app: App, view: PageView) -> None:
         self.app, self.view = app, view
         with layout.card("Files", hint="CSV or Parquet. Several files of records are put under one another."):
             self.chosen_files = ui.refreshable(self._chosen_files)
@@ -51,7 +51,7 @@ class DataPage:
                 "/files/records/",
                 self._received,
                 hint=f"CSV or Parquet, up to {limit:,.0f} MB each",
-                accept=ACCEPT,
+                accept=",".join(endings_taken()),
                 limit=app.max_upload,
             )
             if app.files_here:
@@ -137,7 +137,7 @@ class DataPage:
             self.app.jobs.start("look", "shoal.web.looking:look", depends_on="data", keep_as="look", replace=True)
             self.found.refresh()
 
-    def _over(self, job: Job) -> None:
+    def _over(self, job: WebJob) -> None:
         with self.view.telling():
             lost = looking.take_suggestions(self.app.project) if job.state == "done" else []
             if lost:
@@ -159,7 +159,7 @@ class DataPage:
             self._show(result.data)
         elif job is not None and job.state == "failed":
             with layout.card("The files cannot be read as they are"):
-                layout.note(for_this_page(job.error or ""), tone="bad")
+                layout.note(job.error or "", tone="bad")
         elif job is not None and job.state == "cancelled":
             with layout.note("Reading was stopped.", tone="warn"):
                 layout.button("Read the files", self._look_again)
@@ -210,7 +210,7 @@ class DataPage:
     def _written(self) -> None:
         chosen = self.view.chosen
         files = [*chosen.sources, *([chosen.person_file] if chosen.person_file else [])]
-        if not any(Path(source.name).suffix.lower() not in (".parquet", ".pq") for source in files):
+        if not any(format_of(self.app.project.folder / "sources" / source.name).is_text for source in files):
             return
         csv = chosen.csv
         result = self.app.project.result("look")
@@ -243,15 +243,15 @@ class DataPage:
 
     def _ask_about_persons(self) -> None:
         hint = (
-            "Where age, sex or address stand in a file of their own with one line a person, choose it here. Its "
+            "Where age, sex or address stand in a file of their own with one line per person, choose it here. Its "
             "columns are joined to the records by the key that both files have."
         )
         with layout.card("A table of persons (if you have one)", hint=hint):
             self.persons = ui.refreshable(self._persons)
             self.persons()
             layout.drop_zone(
-                "/files/persons/", self._received, label="Choose the table of persons", accept=ACCEPT,
-                limit=self.app.max_upload, takes_many=False, is_small=True,
+                "/files/persons/", self._received, label="Choose the table of persons",
+                accept=",".join(endings_taken()), limit=self.app.max_upload, takes_many=False, is_small=True,
             )  # fmt: skip
 
     def _persons(self) -> None:
@@ -354,12 +354,3 @@ def _size(n_bytes: int) -> str:
 
 def _with(options: Mapping[str, str], value: str) -> dict[str, str]:
     return dict(options) if value in options else {**options, value: value}
-
-
-def for_this_page(words: str) -> str:
-    """The library's advice in the words of this page, where it names flags of the command line."""
-    words = words.replace("Set it with --delimiter", "Choose it below, under 'Between fields'")
-    words = words.replace("--delimiter sets", "'Between fields' below sets")
-    if "--encoding " in words:
-        words = words.replace("--encoding ", "") + " Choose it below, under 'Encoding'."
-    return words

@@ -9,14 +9,15 @@ from typing import Any
 from nicegui import ui
 
 from shoal.errors import ShoalError
-from shoal.judging.alone import ALLOW_IT
+from shoal.judging.verdict import ALLOW_IT
+from shoal.publishing.report.charts import LOSSES, risk_name
 from shoal.publishing.report.markup import Content, el, joined
 from shoal.publishing.report.numbers import count, share
 from shoal.publishing.report.words import typeset
 from shoal.web import drawing, layout
 from shoal.web import goal as goals
 from shoal.web.app import App
-from shoal.web.jobs import Job
+from shoal.web.jobs import WebJob
 from shoal.web.pages.risk import can_go_on
 
 Plain = dict[str, Any]
@@ -41,7 +42,7 @@ def build(app: App) -> None:
 class ProtectPage:
     """One open page: the goal as it is being set, and the point that is chosen."""
 
-    def __init__(self, app: App, view: layout.View) -> None:
+    def __init__(self, app: App, view: layout.PageView) -> None:
         self.app, self.view = app, view
         assessed = app.project.result("assess")
         self.told: Mapping[str, Any] | None = None if assessed is None or assessed.is_stale else assessed.data
@@ -103,6 +104,14 @@ class ProtectPage:
                     name=f"value risk of {column}",
                     now=now,
                     lowest=goals.lowest_value_limit(self.told, column),
+                )
+            if self.told and self.told["records_per_person"]["most"] > 1:
+                self._goal_line(
+                    self.goal["history"],
+                    "Nobody is found by one of their own values, or by how many records they have, with more than",
+                    name="history risk",
+                    now=None,
+                    lowest=None,
                 )
             self._persons_line()
             self._floors("goal")
@@ -176,11 +185,14 @@ class ProtectPage:
     def _options(self) -> None:
         options = self.goal["options"]
         with ui.element("details").classes("sh-help sh-wide"):
-            _summary("Options: method, what is shown, who may be left out or be alone, cells of spreadsheets")
+            _summary(
+                "Options: method, what is shown, who may be left out or be alone, what it is for, cells of spreadsheets"
+            )
             with ui.element("div").classes("sh-columns sh-options"):
-                _select("How groups are formed", _with(goals.METHODS, options["method"]), options, "method")
-                _select("What is shown of a group", _with(goals.MASKS, options["mask"]), options, "mask")
-                _select("What to keep small", goals.LOSSES, options, "minimise")
+                _select("How groups are formed", _with(goals.methods(), options["method"]), options, "method")
+                _select("What is shown of a group", _with(goals.masks(), options["mask"]), options, "mask")
+                _select("What to keep small", LOSSES, options, "minimise")
+                _select("What somebody wants to predict from the release", self._targets(), options, "useful_for")
                 _whole("Persons that may be left out, at the most", options, "max_suppressed", least=0, empty=0,
                        hint="So that the others can be protected. 0: nobody.")  # fmt: skip
                 _whole("Records that a person keeps, at the most", options, "max_records", least=1,
@@ -190,8 +202,18 @@ class ProtectPage:
                        "sensitive column or the time. Empty: no limit.")  # fmt: skip
             _tick("Allow that the columns published unchanged, all together, single out more than 5 % of the persons",
                   options, "allow_alone")  # fmt: skip
+            _tick("Where groups show ranges, hide the lowest and the highest value that one person alone has",
+                  options, "code_extremes")  # fmt: skip
             _tick("In CSV and Excel files, put an apostrophe before cells that a spreadsheet would run as formulas",
                   options, "safe_cells")  # fmt: skip
+
+    def _targets(self) -> dict[str, str]:
+        """The columns that somebody may want to predict; it is then measured how well the release still teaches it."""
+        chosen, options = self.app.project.chosen, self.goal["options"]
+        names = [*chosen.names("quasi"), *chosen.names("sensitive")]
+        if options["useful_for"] not in names:  # its role was changed since
+            options["useful_for"] = ""
+        return {"": "nothing in particular", **{name: f"‘{name}’" for name in names}}
 
     # What it costs
 
@@ -228,7 +250,7 @@ class ProtectPage:
         if best is not None:
             return best
         meeting = [point for point in points if point["meets"]]
-        return min(meeting, key=lambda point: point["loss"])["number"] if meeting else None
+        return min(meeting, key=lambda point: point["minimised"])["number"] if meeting else None
 
     def _show_cost(self) -> None:
         self.cost.clear()
@@ -269,7 +291,7 @@ class ProtectPage:
     def _protection(self) -> Mapping[str, Any]:
         return self.app.project.chosen.protection
 
-    def _found(self, job: Job) -> None:
+    def _found(self, job: WebJob) -> None:
         self._show_cost()
         self._show_beside()
         self._show_making()
@@ -288,11 +310,11 @@ class ProtectPage:
             target=target,
             limit=float(Decimal(targets[target])),
             chosen=chosen,
-            risk_name=goals.risk_name(target),
-            loss_name=goals.LOSSES.get(minimise, minimise),
+            risk_name=risk_name(target),
+            loss_name=LOSSES.get(minimise, minimise),
             is_share=True,
         )
-        self.drawing.set_content(svg + _numbers(points, target, minimise, chosen))
+        self.drawing.set_content(svg + _numbers(points, target, chosen))
         self.about.clear()
         with self.about:
             self._about_point(next((point for point in points if point["number"] == chosen), None))
@@ -309,7 +331,7 @@ class ProtectPage:
             layout.Fact(share(point["max_gidr"], 1), "highest record risk", "", "good" if point["meets"] else "warn"),
             *(layout.Fact(share(value, 1), f"highest value risk of ‘{name}’")
               for name, value in point["max_gsar"].items()),
-            layout.Fact(share(point["ane"], 1), "mean error of what is shown", "of a column’s extent"),
+            layout.Fact(share(point["loss"], 1), "lost in what is shown", "100 % would hide everything"),
             layout.Fact(count(point["groups"]), "groups of persons who look alike",
                         f"{count(point['person_k'])} persons at least"),
         ]  # fmt: skip
@@ -388,20 +410,21 @@ class ProtectPage:
                             replace=True)  # fmt: skip
         self._show_beside()
 
-    def _show_rows(self, job: Job) -> None:
+    def _show_rows(self, job: WebJob) -> None:
         self._draw_rows(job.partials)
 
     def _draw_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self.rows.clear()
         if not rows:
             return
-        least = min((row["loss"] for row in rows if row.get("met")), default=None)
+        least = min((row["minimised"] for row in rows if row.get("met")), default=None)
         lines = []
         for row in rows:
             if row.get("met"):
-                mark = "least" if row["loss"] == least else f"+{row['loss'] / least - 1:.0%}" if least else ""
-                lines.append([_method_in_words(row["method"]), _model_in_words(row["model"]), share(row["loss"], 2),
-                              mark, count(row["groups"]), share(row["max_gidr"], 1)])  # fmt: skip
+                mark = "least" if row["minimised"] == least else f"+{row['minimised'] / least - 1:.0%}" if least else ""
+                lines.append([_method_in_words(row["method"]), _model_in_words(row["model"]),
+                              share(row["minimised"], 2), mark, count(row["groups"]),
+                              share(row["max_gidr"], 1)])  # fmt: skip
             else:
                 why = row.get("error", "no threshold meets the limit")
                 lines.append([_method_in_words(row["method"]), _model_in_words(row["model"]), why, "", "", ""])
@@ -475,7 +498,7 @@ class ProtectPage:
             layout.note(str(error), tone="bad")
             return
         method, mask = self.goal["options"]["method"], self.goal["options"]["mask"]
-        how = f"Method: {goals.METHODS.get(method, method)}. Shown: {goals.MASKS.get(mask, mask)}."
+        how = f"Method: {goals.methods().get(method, method)}. Shown: {goals.masks().get(mask, mask)}."
         _html([el("p", "The promises:", class_="sh-label"), el("ul", sentences, class_="sh-promises"),
                el("p", how, class_="sh-small")])  # fmt: skip
 
@@ -500,7 +523,7 @@ class ProtectPage:
         self.app.jobs.start("protect", "shoal.web.work:protect", depends_on="protect", keep_as="release")
         self._show_making()
 
-    def _made(self, job: Job) -> None:
+    def _made(self, job: WebJob) -> None:
         self.view.refresh_steps()
         if job.state == "done":
             ui.navigate.to("/release")
@@ -533,7 +556,7 @@ class ProtectPage:
 
 
 def _promises_of(app: App, models: Mapping[str, Any]) -> list[str]:
-    """What models promise, a sentence each."""
+    """What models promise, one sentence per model."""
     from shoal.policy import Policy
     from shoal.policy.explain import explain_model
 
@@ -560,13 +583,13 @@ def _shown(slide: goals.Slide, value: str) -> str:
     return f"{goals.to_percent(value):.4g} %" if slide.is_share else f"{Decimal(value):f}"
 
 
-def _numbers(points: Sequence[Plain], target: str, minimise: str, chosen: int | None) -> str:
+def _numbers(points: Sequence[Plain], target: str, chosen: int | None) -> str:
     from shoal.publishing.report.page import table
 
     rows: list[list[Content]] = []
     for point in drawing.worth_choosing(points, target):
         mark = "chosen" if point["number"] == chosen else "meets the goal" if point["meets"] else ""
-        rows.append([drawing.setting_in_words(point), share(point["reached"][target], 1), share(point["loss"], 2),
+        rows.append([drawing.setting_in_words(point), share(point["reached"][target], 1), share(point["minimised"], 2),
                      count(point["groups"]), mark])  # fmt: skip
     made = table(["Setting", "Risk", "Loss", "Groups", ""], rows, numeric=(1, 2, 3), caption="Settings on the line")
     return el("details", el("summary", "The numbers of this chart"), made, class_="numbers")
@@ -575,7 +598,7 @@ def _numbers(points: Sequence[Plain], target: str, minimise: str, chosen: int | 
 def _method_in_words(method: str) -> str:
     if method == "balance-tree:cut=median":
         return "Balance tree, cut at the median (Kartal and Li)"
-    return goals.METHODS.get(method, method).removesuffix(" (proposed)")
+    return goals.methods().get(method, method).removesuffix(" (proposed)")
 
 
 def _model_in_words(model: str) -> str:

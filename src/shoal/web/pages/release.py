@@ -19,10 +19,11 @@ from shoal.publishing.report.numbers import count, share
 from shoal.publishing.report.sections.attacked import attacked
 from shoal.publishing.report.sections.cost import cost
 from shoal.publishing.report.sections.risk import risk
+from shoal.publishing.report.sections.useful import useful
 from shoal.web import facts as counted_facts
 from shoal.web import layout, work
 from shoal.web.app import App
-from shoal.web.jobs import Job
+from shoal.web.jobs import WebJob
 from shoal.web.pages.risk import can_go_on
 from shoal.web.safety import refusal_page
 
@@ -101,7 +102,7 @@ def _zip(app: App, name: str, *, leaving: bool) -> Response:
 
 def build(app: App) -> None:
     """Draw the page."""
-    with layout.page(app, "release", title="Release", lead=LEAD) as view:
+    with layout.page(app, "release", title="Release", lead=LEAD):
         if not can_go_on(app):
             return
         result = app.project.result("release")
@@ -113,10 +114,10 @@ def build(app: App) -> None:
         if result is None or (job is not None and job.state == "failed" and result.is_stale):
             _nothing_yet(job)
             return
-        _show(app, view, result)
+        _show(app, result)
 
 
-def _nothing_yet(job: Job | None) -> None:
+def _nothing_yet(job: WebJob | None) -> None:
     if job is not None and job.state == "failed":
         told = f"No release was made, so there is nothing to hand out.\n{job.error}"
         with layout.note(told, tone="bad"):
@@ -126,18 +127,19 @@ def _nothing_yet(job: Job | None) -> None:
         layout.button("Go to Protect", lambda: ui.navigate.to("/protect"), kind="primary")
 
 
-def _show(app: App, view: layout.View, result: Any) -> None:
+def _show(app: App, result: Any) -> None:
     told, name = result.data, result.data["run"]
     numbers = work.numbers_of_run(app.project, name)
     holds = bool(told["verdict"]["holds"]) and work.holds(app.project, name)
     _verdict(numbers, holds, result.is_stale)
     _key_figures(numbers)
     if holds and not result.is_stale:
-        _hand_out(app, view, name)
+        _hand_out(app, name)
     parts = {
         "Before and after": lambda: _before_and_after(app, told, result.is_stale),
         "Risk": lambda: _risk(numbers),
         "What it cost": lambda: _cost(numbers),
+        **({"What you can still do with it": lambda: _useful(numbers)} if "usefulness" in numbers else {}),
         "Groups": lambda: _groups(app, name),
         "Attacks": lambda: _attacks(app, numbers, name),
         "Policy and command": lambda: _repeat(app, told, result.is_stale),
@@ -156,6 +158,9 @@ def _verdict(numbers: Numbers, holds: bool, is_stale: bool) -> None:
         with layout.note("Choices were changed since this release was made. It is shown below, but nothing is offered "
                          "for download until it is made again.", tone="warn"):  # fmt: skip
             layout.button("Make it again", lambda: ui.navigate.to("/protect"))
+    strongest = words.about_strongest(numbers)
+    if strongest:
+        layout.note("\n".join(["The strongest attack that was tried", *strongest]), tone="info")
     for sentence in words.to_look_at(numbers):
         layout.note(words.typeset(sentence), tone="info")
 
@@ -173,7 +178,7 @@ def _key_figures(numbers: Numbers) -> None:
         *_alone(numbers, before),
         layout.Fact(count(numbers["person_k"]), "persons look alike, at least",
                     f"in {count(numbers['groups'])} groups"),
-        layout.Fact(share(numbers.get("ane"), 1), "mean error of what is shown", "of a column’s extent"),
+        layout.Fact(share(numbers.get("loss"), 1), "lost in what is shown", "100 % would hide everything"),
     ]  # fmt: skip
     layout.facts(given)
 
@@ -189,7 +194,7 @@ def _alone(numbers: Numbers, before: Numbers) -> list[layout.Fact]:
                         f"before: {count(was)}")]  # fmt: skip
 
 
-def _hand_out(app: App, view: layout.View, name: str) -> None:
+def _hand_out(app: App, name: str) -> None:
     with ui.element("div").classes("sh-two sh-two-apart"):
         with layout.card(
             "May be handed out", hint="The protected table, what its columns mean, and what was promised."
@@ -255,6 +260,11 @@ def _cost(numbers: Numbers) -> None:
         _html(cost(numbers), classes="sh-report")
 
 
+def _useful(numbers: Numbers) -> None:
+    with layout.card("What you can still do with it"):
+        _html(useful(numbers), classes="sh-report")
+
+
 def _preview(columns: Any, records: Any, caption: str) -> None:
     made = layout.table_html(columns, records[: counted_facts.MOST_SHOWN], caption=caption)
     ui.html(made, sanitize=False).classes("sh-wide sh-preview sh-short")
@@ -266,8 +276,7 @@ def _preview(columns: Any, records: Any, caption: str) -> None:
 def _groups(app: App, name: str) -> None:
     state: dict[str, Any] = {"by": counted_facts.RECORD_RISK, "down": True, "first": 0}
     with layout.card(
-        "Groups",
-        hint="Persons of a group look alike in the release. This view is for you alone: sort by size or risk.",
+        "Groups", hint="Persons of a group look alike in the release. This view is for you alone: sort by size or risk."
     ):
         place = ui.html("", sanitize=False).classes("sh-wide sh-groups")
         place.on("click", lambda event: sort(event.args), js_handler=SORT)

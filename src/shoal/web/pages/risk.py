@@ -13,7 +13,7 @@ from shoal.publishing.report.words import quoted
 from shoal.web import drawing, layout
 from shoal.web import facts as counted_facts
 from shoal.web.app import App
-from shoal.web.jobs import Job
+from shoal.web.jobs import WebJob
 
 Numbers = Mapping[str, Any]
 LEAD = "How easily can somebody be recognised in the table as it is, before anything is done?"
@@ -47,7 +47,7 @@ def build(app: App) -> None:
                 with layout.card("Counting", hint="Records, persons, and which columns tell persons apart."):
                     layout.show_job(job, on_end=ended)
 
-        def ended(job: Job) -> None:
+        def ended(job: WebJob) -> None:
             part.clear()
             with part:
                 body()
@@ -77,7 +77,7 @@ def show(told: Numbers) -> None:
     _in_one_look(told)
     _two_ways_of_counting(told)
     with ui.element("div").classes("sh-two"):
-        _records_a_person(told)
+        _records_per_person(told)
         _record_risk(told)
     _combinations(told)
     _value_risk(told)
@@ -154,14 +154,14 @@ def _why(rows: Numbers) -> str:
     return (
         f"Why: {count(groups)} {'group' if groups == 1 else 'groups'} of {at_least} or more equal records "
         f"{'looks' if groups == 1 else 'look'} safe when records are counted, but all records in "
-        f"{'it' if groups == 1 else 'each of them'} belong to a single person ({of_whom} in all). Who has many records "
-        "stands out; they do not hide each other."
+        f"{'it' if groups == 1 else 'each of them'} belong to a single person ({of_whom} in all). Whoever has many "
+        "records stands out; they do not hide each other."
     )
 
 
-def _records_a_person(told: Numbers) -> None:
-    records = told["records_a_person"]
-    with layout.card("Records a person"):
+def _records_per_person(told: Numbers) -> None:
+    records = told["records_per_person"]
+    with layout.card("Records per person"):
         _html(
             drawing.counted(
                 records["labels"],
@@ -170,6 +170,7 @@ def _records_a_person(told: Numbers) -> None:
                 caption=f"{records['mean']:.1f} on average, {count(records['most'])} at the most; "
                 f"{count(records['with_several'])} persons have more than one.",
                 unit="persons",
+                across="records of the person",
             )
         )
 
@@ -184,6 +185,7 @@ def _record_risk(told: Numbers) -> None:
                 caption="A group: all who have the same values in the columns that others may know. 100 %: the person "
                 "is alone in it.",
                 unit="persons",
+                across="chance, in %",
             )
         )
 
@@ -241,6 +243,7 @@ def _value_risk(told: Numbers) -> None:
                         title=f"Values of ‘{name}’ by the share of the group who have it too",
                         caption="100 %: everybody in the group has it, so it is known of each of them.",
                         unit="values",
+                        across="share of the group’s persons, in %",
                     ),
                     classes="sh-figure",
                 )

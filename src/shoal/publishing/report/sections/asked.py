@@ -79,7 +79,7 @@ def verdict(numbers: Numbers) -> Content:
         key = f"verdict.models.{at}"
         rows.append(
             [
-                [el("strong", model["name"]), el("br"), words.typeset(sentence)],
+                [el("strong", _called(model)), el("br"), words.typeset(sentence)],
                 cell(f"{key}.asked", model["asked"], plain(model["asked"])),
                 cell(f"{key}.reached", model["reached"], plain(model["reached"])),
                 el("td", "met" if model["holds"] else "NOT met", class_="met" if model["holds"] else "not-met",
@@ -94,3 +94,8 @@ def verdict(numbers: Numbers) -> Content:
         table(["Promise", "Asked", "Reached", "Verdict", "Counted from"], rows, numeric=(1, 2)),
         el("ul", [el("li", words.typeset(note)) for note in notes]) if notes else None,
     ]  # fmt: skip
+
+
+def _called(model: Mapping[str, Any]) -> str:
+    """A model by its name, and the column that it is about, where it names one."""
+    return f"{model['name']} of ‘{model['column']}’" if model.get("column") else str(model["name"])

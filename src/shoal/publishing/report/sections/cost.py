@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from shoal.policy.explain import APART
+from shoal.masking import mask_called
 from shoal.publishing.report import words
 from shoal.publishing.report.charts import Series, bar_chart, column_chart, dumbbell_chart, figure
 from shoal.publishing.report.markup import Content, Markup, el
-from shoal.publishing.report.numbers import count, number, quantity, share
+from shoal.publishing.report.numbers import count, day, number, quantity, share, span
 from shoal.publishing.report.page import cell, shares, table, told_of
 
 Numbers = Mapping[str, Any]
 
 QUALITY: tuple[tuple[str, str, Callable[[Any], str], str], ...] = (
-    ("ane", "Average normalized error (ANE)", share, "of a column’s extent; lower is better"),
+    ("loss", "Lost in what is shown", share, "0 % nothing, 100 % everything hidden; the mean over the columns below"),
+    (
+        "ane",
+        "Average normalized error (ANE)",
+        share,
+        "of a column’s extent; of the groups, whatever is shown",
+    ),
     ("granularity", "Granularity", share, "100 % every value exact, 0 everything hidden"),
-    ("within_variance", "Variance inside groups", share, "of the total sum of squares; lower is better"),
+    ("within_variance", "Variance inside groups", share, "of the total sum of squares, in the groups; lower is better"),
     ("average_group_size", "Records a group", quantity, "mean"),
     ("discernability", "Discernability", quantity, "records that a record cannot be told from, mean"),
 )
@@ -29,15 +36,19 @@ def cost(numbers: Numbers) -> Content:
     if lost is None:
         return el("p", "The release was made without a report, and the table as it was is not at hand: what it cost is "
                        "not known.")  # fmt: skip
-    parts: list[Content] = [_quality(numbers), _by_column(numbers)]
+    parts: list[Content] = [_quality(numbers), _shown(numbers), _by_column(numbers)]
     if numbers.get("query_error") or numbers.get("aggregate_error"):
         parts.append(_query_error(numbers))
     if numbers.get("association_error"):
         parts.append(_rules_kept(numbers))
     if numbers.get("moments"):
         parts.append(_moments(numbers))
+    left_out = numbers["report"].get("left_out", {}).get("cost")
+    if left_out is not None:
+        return [*parts, el("p", left_out, class_="soft")]
     parts.append(el("h3", "Distributions before and after"))
-    unmasked = "" if numbers["report"]["done"]["mask"] in APART else " Sensitive attributes are published as they are."
+    is_linked = mask_called(numbers["report"]["done"]["mask"]).links_values
+    unmasked = " Sensitive attributes are published as they are." if is_linked else ""
     parts.append(
         el("p", "Shares of records by class. After: as an analyst reads the release, every value that a group shows "
                 f"being equally likely. A class has at least {lost['fewest_persons']} persons, smaller ones are put "
@@ -63,20 +74,44 @@ def _quality(numbers: Numbers) -> Markup:
     return table(["", "Value", ""], rows, numeric=(1,), caption="Over all quasi-identifiers")
 
 
+def _shown(numbers: Numbers) -> Markup | None:
+    """What is shown of each quasi-identifier, in its own unit."""
+    columns = numbers.get("columns") or {}
+    if not columns:
+        return None
+    rows: list[Sequence[Content]] = []
+    for name, column in columns.items():
+        in_unit = span if column["unit"] == "days" else quantity
+        forms = {"loss": share, "hidden": share, "width": in_unit, "error": in_unit, "possible": quantity}
+        rows.append([name, *(cell(f"columns.{name}.{key}", column[key], form(column[key]))
+                             for key, form in forms.items())])  # fmt: skip
+    headings = ["Quasi-identifier", "Lost", "Records that show nothing", "Range shown, mean width",
+                "Best guess is off by, mean", "Values that remain possible, mean"]  # fmt: skip
+    return table(headings, rows, numeric=range(1, len(headings)), caption="What is shown of each quasi-identifier")
+
+
 def _by_column(numbers: Numbers) -> Markup:
     columns = numbers["report"]["cost"]["columns"]
     has_numbers = any(column.get("mean_before") is not None for column in columns.values())
-    headings = ["Quasi-identifier", "Kind", "ANE", "Total variation"]
-    measures: list[tuple[str, Callable[[Any], str]]] = [("ane", share), ("total_variation", share)]
+    headings = ["Quasi-identifier", "Kind", "ANE"]
+    measures: list[tuple[str, Callable[[Any], str]]] = [("ane", share)]
+    if any("total_variation" in column for column in columns.values()):
+        headings.append("Total variation")
+        measures.append(("total_variation", share))
     if has_numbers:
-        headings += ["Mean before", "Mean after", "Deviation before", "Deviation after"]
+        headings += ["Mean before", "Mean after", "Standard deviation before", "Standard deviation after"]
         measures += [(name, quantity) for name in ("mean_before", "mean_after", "deviation_before", "deviation_after")]
+    of_dates = {"mean_before": day, "mean_after": day, "deviation_before": span, "deviation_after": span}
+    kinds = {column["name"]: column.get("kind", "") for column in numbers["report"]["columns"]}
     rows = [
-        [name, column.get("kind", ""),
-         *(cell(f"report.cost.columns.{name}.{key}", column.get(key), form(column.get(key))) for key, form in measures)]
+        [name, kinds.get(name, ""),
+         *(cell(f"report.cost.columns.{name}.{key}", column.get(key),
+                (of_dates.get(key, form) if kinds.get(name) == "date" else form)(column.get(key)))
+           for key, form in measures)]
         for name, column in columns.items()
     ]  # fmt: skip
-    return table(headings, rows, numeric=range(2, len(headings)), caption="Each quasi-identifier")
+    return table(headings, rows, numeric=range(2, len(headings)),
+                 caption="Each quasi-identifier: groups, shares of classes, means")  # fmt: skip
 
 
 def _query_error(numbers: Numbers) -> Markup:
@@ -113,13 +148,17 @@ def _rules_kept(numbers: Numbers) -> Markup:
 
 def _moments(numbers: Numbers) -> Markup:
     moments = numbers["moments"]
+    kinds = {column["name"]: column.get("kind", "") for column in numbers["report"]["columns"]}
     rows = []
     for at, name in enumerate(moments["columns"]):
-        values = [moments["mean_before"][at], moments["mean_after"][at],
-                  moments["covariance_before"][at][at], moments["covariance_after"][at][at]]  # fmt: skip
-        rows.append([name, *(el("td", quantity(value), class_="n") for value in values)])
-    return table(["Perturbed column", "Mean before", "Mean after", "Variance before", "Variance after"], rows,
-                 numeric=range(1, 5), caption="Means and variances of perturbed numbers")  # fmt: skip
+        mean, deviation = (day, span) if kinds.get(name) == "date" else (quantity, quantity)
+        values = [mean(moments["mean_before"][at]), mean(moments["mean_after"][at]),
+                  deviation(math.sqrt(max(moments["covariance_before"][at][at], 0.0))),
+                  deviation(math.sqrt(max(moments["covariance_after"][at][at], 0.0)))]  # fmt: skip
+        rows.append([name, *(el("td", value, class_="n") for value in values)])
+    headings = ["Perturbed column", "Mean before", "Mean after", "Standard deviation before",
+                "Standard deviation after"]  # fmt: skip
+    return table(headings, rows, numeric=range(1, 5), caption="Means and standard deviations of perturbed numbers")
 
 
 def _distribution(name: str, column: Numbers) -> Markup | None:
@@ -134,10 +173,12 @@ def _distribution(name: str, column: Numbers) -> Markup | None:
     title = f"‘{name}’"
     if column.get("kind") not in ("number", "date"):
         texts = [[share(value, 1) for value in each.values] for each in series]
-        chart = bar_chart(labels, series, title=title, description=told_of(labels, series), texts=texts, width=420)
+        chart = bar_chart(labels, series, title=title, description=told_of(labels, series), texts=texts,
+                          across="share of the records")  # fmt: skip
     else:
         short = [_lower_end(label) for label in labels]
-        chart = column_chart(short, series, title=title, description=told_of(labels, series), width=420, height=130)
+        chart = column_chart(short, series, title=title, description=told_of(labels, series), height=130,
+                             across=f"lower end of a class of ‘{name}’", upwards="share of the records")  # fmt: skip
     key = f"report.cost.columns.{name}.classes"
     rows = [
         [entry["label"], cell(f"{key}.{at}.before", entry["before"], count(entry["before"])),
@@ -147,7 +188,7 @@ def _distribution(name: str, column: Numbers) -> Markup | None:
         for at, entry in enumerate(classes)
     ]  # fmt: skip
     return figure(
-        chart, title=title, legend=series,
+        chart, title=title,
         caption=f"{share(column['total_variation'])} of the records seem to be in another class.",
         table=table(["Class", "Records before", "Share", "Records after", "Share"], rows, numeric=range(1, 5)),
     )  # fmt: skip
@@ -170,7 +211,7 @@ def _correlations(numbers: Numbers) -> Content:
         labels, pairs, low=-1.0, high=1.0, title="Correlations",
         caption="Pearson’s correlation of each two numbers, before and after; a range stands as its middle. A dash: "
                 "the release shows no numbers.",
-        key="report.cost.correlations",
+        key="report.cost.correlations", across="Pearson’s correlation",
     )  # fmt: skip
 
 
@@ -185,19 +226,27 @@ def _dependences(numbers: Numbers) -> Content:
         title="Dependence of sensitive attributes on quasi-identifiers",
         caption="Cramér’s V by the classes above: 0 where one tells nothing of the other, 1 where it tells all. What "
                 "an analyst can still find out.",
-        key="report.cost.dependences",
+        key="report.cost.dependences", across="Cramér’s V",
     )  # fmt: skip
 
 
 def _dumbbells(
-    labels: Sequence[str], pairs: Sequence[Numbers], *, low: float, high: float, title: str, caption: str, key: str
+    labels: Sequence[str],
+    pairs: Sequence[Numbers],
+    *,
+    low: float,
+    high: float,
+    title: str,
+    caption: str,
+    key: str,
+    across: str,
 ) -> Markup:
     before, after = [pair["before"] for pair in pairs], [pair["after"] for pair in pairs]
-    series = [Series("before", "ring", before), Series("after", "dot", after)]
     told = "; ".join(f"{label}: {number(a, 2)} before, {number(b, 2)} after"
                      for label, a, b in zip(labels, before, after, strict=True))  # fmt: skip
-    chart = dumbbell_chart(labels, before, after, title=title, description=told, low=low, high=high)
+    chart = dumbbell_chart(labels, before, after, title=title, description=told, low=low, high=high,
+                           across=across)  # fmt: skip
     rows = [[label, cell(f"{key}.{at}.before", a, number(a)), cell(f"{key}.{at}.after", b, number(b))]
             for at, (label, a, b) in enumerate(zip(labels, before, after, strict=True))]  # fmt: skip
-    return figure(chart, title=title, caption=caption, legend=series,
+    return figure(chart, title=title, caption=caption,
                   table=table(["", "Before", "After"], rows, numeric=(1, 2)))  # fmt: skip

@@ -32,7 +32,7 @@ def front(numbers: Numbers, manifest: Numbers) -> Content:
            _answer("Can a person be found?", words.about_finding(numbers)),
            _answer("Can something be learned of a person?", words.about_learning(numbers)),
            _answer("What did it cost?", words.about_cost(numbers)),
-           _answer("What is not promised?", [words.NOT_PROMISED]),
+           _answer("What is not promised?", [words.not_promised(numbers)]),
            class_="answers"),
         el("aside", el("h3", "To look at before deciding"),
            el("ul", [el("li", words.typeset(note)) for note in notes]), class_="look") if notes else None,
@@ -46,8 +46,10 @@ def maker(manifest: Numbers) -> str:
 
 
 def _inputs(manifest: Numbers) -> str:
-    names = [str(entry.get("name")) for entry in manifest.get("inputs") or ()]
-    return words.quoted(names) if names else "a table in memory"
+    names = [str(entry.get("name")) for entry in manifest.get("inputs") or ()] or list(manifest.get("sources") or ())
+    if names:
+        return words.quoted(names)
+    return "a Spark frame" if manifest.get("engine") == "spark" else "a table in memory"
 
 
 def _sign(holds: bool) -> Markup:
@@ -83,8 +85,8 @@ def _key_figures(numbers: Numbers) -> Markup:
         entries.append(("Most persons alone in their group by something else that leaves", count(alone[most]),
                         f"by {words.typeset(by_what(most))}" if alone[most] else ""))  # fmt: skip
     add("Fewest persons in a group", "person_k", count)
-    if numbers.get("ane") is not None:
-        entries.append(("Average error of what is shown (ANE)", share(numbers["ane"]), "of a column’s extent"))
+    if numbers.get("loss") is not None:
+        entries.append(("Lost in what is shown", share(numbers["loss"]), "0 % nothing, 100 % everything hidden"))
     return el("dl", [el("div", el("dt", label), el("dd", value), el("dd", was) if was else None)
                      for label, value, was in entries], class_="figures")  # fmt: skip
 

@@ -86,13 +86,16 @@ def _command(manifest: Numbers, policy_text: str) -> Iterator[str]:
     seed = manifest.get("seed")
     others = set(_other_files(policy))
     inputs = [str(entry["name"]) for entry in manifest.get("inputs") or () if entry["name"] not in others]
+    on_spark = manifest.get("engine") == "spark"
+    inputs += [name for name in manifest.get("sources") or () if on_spark and name not in others]
     if inputs:
         with_seed = "" if "seed" in policy else f" --seed {seed}"
         names = " ".join(shlex.quote(name) for name in inputs)
-        yield f"shoal protect {names} --policy DIR/steward/policy.toml{with_seed} -o AGAIN"
+        engine = " --engine spark" if on_spark else ""
+        yield f"shoal protect {names}{engine} --policy DIR/steward/policy.toml{with_seed} -o AGAIN"
         return
     yield "policy = shoal.Policy.load('DIR/steward/policy.toml')"
-    yield f"shoal.protect(frame, policy, seed={seed})"
+    yield f"shoal.{'engines.spark.' if on_spark else ''}protect(frame, policy, seed={seed})"
 
 
 def _document(policy_text: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from shoal.judging.alone import by_what
 from shoal.publishing.report import words
-from shoal.publishing.report.charts import Series, column_chart, figure
+from shoal.publishing.report.charts import Mark, Series, column_chart, figure
 from shoal.publishing.report.markup import Content, Markup, el
 from shoal.publishing.report.numbers import count, number, share
 from shoal.publishing.report.page import cell, compared, shares, table, told_of
@@ -38,7 +38,7 @@ TOLD_APART = {
     **dict.fromkeys(("max_gidr", "avg_gidr", "g_balance"), BY_GROUP),
     **dict.fromkeys(("prosecutor_risk", "journalist_risk", "marketer_risk", "unique_persons"), BY_QUASI),
 }
-"""Which adversary a measure tells of, where quasi-identifiers are published exactly, so that these are two."""
+"""The adversary that a measure is about, where quasi-identifiers are published exactly, so that these are two."""
 
 
 def risk(numbers: Numbers) -> Content:
@@ -103,8 +103,8 @@ def _record_risk(numbers: Numbers) -> Markup:
         caption="Each person by the share of the group’s records that are theirs. Upper ends belong to a class; "
         "100 % is a person whose records stand alone."
         + (" The groups of this release cannot be seen in it." if words.is_perturbed(numbers) else ""),
-        mark_at=_mark_at(risk["classes"], risk["record_risk"]["asked"]),
-        mark=f"asked: at most {share(risk['record_risk']['asked'], 1)}",
+        across="a person’s share of the group’s records, in %",
+        mark=_asked(risk["classes"], risk["record_risk"]["asked"]),
     )
 
 
@@ -121,18 +121,19 @@ def _value_risk(numbers: Numbers, name: str) -> Markup | None:
         key=f"report.risk.value_risk.{name}",
         title=f"Value risk of ‘{name}’",
         caption="Each value that a person has, by the share of the group’s persons who have it too.",
-        mark_at=_mark_at(risk["classes"], of_value["asked"]),
-        mark=f"asked: at most {share(of_value['asked'], 1)}",
+        across="share of the group’s persons with the value, in %",
+        mark=_asked(risk["classes"], of_value["asked"]),
     )
 
 
-def _mark_at(classes: Sequence[Numbers], asked: float | None) -> float | None:
-    """Behind how many classes a threshold stands; inside a class in proportion."""
+def _asked(classes: Sequence[Numbers], asked: float | None) -> Mark | None:
+    """A threshold, behind as many classes as lie below it; inside a class in proportion."""
     if asked is None:
         return None
     for at, entry in enumerate(classes[:-1]):
         if asked <= entry["up_to"]:
-            return at + float((asked - entry["above"]) / (entry["up_to"] - entry["above"]))
+            inside = float((asked - entry["above"]) / (entry["up_to"] - entry["above"]))
+            return Mark(f"asked: at most {share(asked, 1)}", at + inside)
     return None
 
 
@@ -164,9 +165,12 @@ def _group_sizes(numbers: Numbers) -> Markup:
                 )
             ]  # fmt: skip
     title = "Persons by the size of their group"
-    chart = column_chart(labels, series, title=title, description=told_of(labels, series), height=130)
+    chart = column_chart(
+        labels, series, title=title, description=told_of(labels, series), height=130, across="persons of the group",
+        upwards="share of the persons",
+    )  # fmt: skip
     return figure(
-        chart, title=title, legend=series,
+        chart, title=title,
         caption="How many persons look alike. Before, who stands in several groups counts in each.",
         table=table(headings, cells, numeric=range(1, len(headings))),
     )  # fmt: skip

@@ -1,0 +1,87 @@
+"""From a frame to a coded table that can be grouped: read, with what an adversary knows, and cut to the budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.attacking.mining.adversary import against_adversary
+from shoal.engines.contract import Job
+from shoal.grouping.budget import within_budget
+from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refuse_unfit
+from shoal.judging.observation import Observation
+from shoal.judging.recount import risk_of_table
+from shoal.judging.risk import Risk
+from shoal.masking.times import shared_in
+from shoal.measuring.aggregates import refuse_no_numbers
+from shoal.measuring.associations import refuse_no_rules
+from shoal.measuring.spread import SPREAD_NEEDS, RiskSpread, spread_of_risk
+from shoal.models.contract import Model, asked_of_groups
+from shoal.models.every_table import EveryTable
+from shoal.table.frames import to_polars
+from shoal.table.roles import refuse_unconfirmed
+from shoal.table.table import Table
+from shoal.table.times import notes_on_shared, refuse_shared
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A table that can be grouped, what its groups must meet, and what was measured of it as it came."""
+
+    table: Table
+    models: tuple[Model, ...]
+    of_groups: tuple[Model, ...]
+    """The models, and of related tables that each of them meets them by its own rows."""
+    before: Risk | None
+    spread_before: RiskSpread | None
+
+
+def code_table(job: Job, rng: np.random.Generator) -> Coded:
+    """The table of a job; one that no grouping could protect, or that does not show what is asked, is refused."""
+    schema = job.given_schema or job.schema(to_polars(job.frame)[0])
+    table = Table.from_frame(job.frame, schema, line_of=job.line_of_record)
+    table = table if job.kind_of_frame is None else replace(table, kind_of_frame=job.kind_of_frame)
+    refuse_unconfirmed(table.frame, schema)
+    table, faced = against_adversary(table, job.models, job.policy.knowledge, is_linked=job.mask.links_values)
+    models = tuple(faced)
+    refuse_unfit(table, models)
+    of_groups = (*asked_of_groups(models), *(() if job.views is None else (EveryTable(),)))
+    table = replace(table, views=job.views)
+    if job.measures.queries:
+        refuse_no_numbers(table, job.measures.query_kinds)
+    if job.measures.associations:
+        refuse_no_rules(table)
+    before, spread_before = _measured(table) if job.measures.measure_input else (None, None)
+    budget = job.policy.budget
+    table = within_budget(
+        table, of_groups, max_suppressed=budget.max_suppressed, max_records=budget.max_records, rng=rng
+    )
+    if schema.time is not None:
+        table = replace(table, shared_dates=shared_in(table))
+        refuse_shared(schema, table.shared_dates)
+    refuse_excluded(table, models)
+    refuse_impossible(table, of_groups)
+    return Coded(table, models, of_groups, before, spread_before)
+
+
+def _measured(table: Table) -> tuple[Risk, RiskSpread]:
+    """The risk of a table as it is, and how it is spread."""
+    seen = Observation.of_frame(table.frame, table.schema)
+    counts = seen.counts(SPREAD_NEEDS)
+    return risk_of_table(seen, counts, table.frame, table.schema), spread_of_risk(seen, counts)
+
+
+def notes_on(table: Table) -> tuple[str, ...]:
+    """What the steward should know of a table beside the numbers."""
+    notes = list(table.notes)
+    if table.adversary is not None:
+        n_stated = sum(rule.source == "stated" for rule in table.adversary.rules)
+        notes.append(
+            f"An adversary is taken to know {len(table.adversary.rules):,} rules about sensitive values: "
+            f"{len(table.adversary.rules) - n_stated:,} mined from a table, {n_stated:,} stated."
+        )
+    notes += notes_on_shared(table.schema, table.shared_dates)
+    if table.suppressed_persons:
+        notes.append(f"{table.suppressed_persons:,} persons were left out so that the others can be protected.")
+    return tuple(notes)

@@ -1,0 +1,148 @@
+"""The whole method in memory, in the order in which the data flow: code, group, mask, recount, measure."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from shoal.engines.contract import Engine, Files, Job, Measures, counts_of, refuse_unoffered
+from shoal.engines.memory.code import code_table, notes_on
+from shoal.engines.memory.write import InMemory
+from shoal.errors import PrivacyNotMetError
+from shoal.grouping.grouping import Grouping
+from shoal.judging.recount import look_at_release
+from shoal.judging.verdict import not_met
+from shoal.masking.grouped import GroupedRecords
+from shoal.masking.history import asked_of_histories, group_with_histories, mask_histories
+from shoal.masking.parting import linked_values
+from shoal.masking.publish import Published, publish
+from shoal.masking.ranges import lone_ends, steps_shown
+from shoal.masking.secrecy import secret_order
+from shoal.measuring.aggregates import aggregate_error_of
+from shoal.measuring.associations import association_error_of
+from shoal.measuring.conjunctions import Mining
+from shoal.measuring.loss import losses_of_histories
+from shoal.measuring.queries import query_error_of
+from shoal.measuring.statistics import Linkage, linkage_of
+from shoal.measuring.utility import measure_utility, with_columns
+from shoal.progress import stage
+from shoal.publishing.cells import note_on_cells
+from shoal.publishing.release import Release
+from shoal.reading.mend import sentences
+from shoal.table.table import Table
+
+
+class MemoryEngine(Engine):
+    """Everything at once, on one machine."""
+
+    name = "memory"
+
+    def why_not(self, job: Job) -> list[str]:
+        """What is not a table in memory yet."""
+        if isinstance(job.source, Files):
+            return ["Files are read into a table first (shoal.read)."]
+        return []
+
+    def protect(self, job: Job) -> Release:
+        """Group, mask, and recount from the table as it will be published."""
+        started = time.perf_counter()
+        refuse_unoffered(self, job)
+        job = job.mended()
+        rng = np.random.default_rng(job.seed)
+        with stage("reading", job.progress) as told:
+            coded = code_table(job, rng)
+            table = coded.table
+            told.counts = {"records": table.n_records, "persons": table.n_persons}
+        with stage("grouping", job.progress) as told:
+            history = job.history(table.frame)
+            grouping = group_with_histories(
+                job.method, table, coded.of_groups, coded.models, history, job.progress, rng=rng
+            )
+            told.counts = {"groups": grouping.n_groups}
+        hidden = None
+        if asked_of_histories(coded.models):
+            with stage("hiding", job.progress):
+                hidden = mask_histories(table, grouping, coded.models, history, job.progress)
+                table = hidden.kept
+        with stage("masking", job.progress):
+            published, linkage = _mask(job, table if hidden is None else hidden.shown, grouping, rng)
+        with stage("verifying", job.progress) as told:
+            risk, verdict = look_at_release(
+                published.frame, table.schema, coded.models, mask=type(job.mask), tables=published.tables,
+                linked=published.linked, excluded=published.excluded, limit=job.alone_limit,
+            )  # fmt: skip
+            told.counts = counts_of(verdict)
+        if not verdict.holds:
+            raise not_met(verdict)
+        utility = measure_utility(table, grouping, job.mask, published)
+        notes_on_hidden: list[str] = []
+        if hidden is not None:
+            utility, notes_on_hidden = with_columns(utility, losses_of_histories(hidden.did)), hidden.did.notes()
+        release = Release(
+            records=InMemory(table, published),
+            policy=job.policy,
+            verdict=verdict,
+            risk=risk,
+            utility=utility,
+            before=coded.before,
+            spread_before=coded.spread_before,
+            schema=table.schema,
+            models=coded.models,
+            method=job.method,
+            mask=job.mask,
+            seed=job.seed,
+            seconds=time.perf_counter() - started,
+            told={"mended": list(job.what_was_mended)} if job.policy.mend else {},
+            notes=(
+                *sentences(job.what_was_mended),
+                *notes_on(table),
+                *grouping.notes,
+                *notes_on_hidden,
+                *note_on_cells([published.frame, *published.tables.values()]),
+            ),
+            kinds={name: column.kind for name, column in table.quasi.items()},
+            rounded=steps_shown(table.quasi, GroupedRecords.of(table, grouping), job.mask),
+            lone_ends=lone_ends(table, GroupedRecords.of(table, grouping), job.mask),
+            suppressed_persons=table.suppressed_persons,
+            shared_dates=table.shared_dates,
+            linkage=linkage,
+            history=None if hidden is None else hidden.did,
+        )
+        release = _measured(release, job.measures)
+        if job.policy.usefulness is not None:
+            with stage("measuring usefulness", job.progress):
+                release = replace(release, useful=release.usefulness())
+        if job.writing is not None:
+            release.records.write(release, job.writing)
+        return release
+
+
+def _mask(job: Job, table: Table, grouping: Grouping, rng: np.random.Generator) -> tuple[Published, Linkage | None]:
+    """The published table; where it shows no groups, also who can be linked to their original numbers."""
+    published = publish(table, grouping, job.mask, rng=rng)
+    if job.mask.shows_groups:
+        return published, None
+    published = replace(published, linked=linked_values(table, grouping, secret_order(grouping.n_groups) + 1))
+    linkage, most = linkage_of(table, published), job.policy.max_linkage
+    if most is not None and linkage.rate > most:
+        raise PrivacyNotMetError(
+            f"{linkage.rate:.1%} of {linkage.n:,} persons are linked to their original numbers as closest or second "
+            f"closest; at most {most:.1%} was asked for. Nothing was written. Ask for larger groups."
+        )
+    return published, linkage
+
+
+def _measured(release: Release, measures: Measures) -> Release:
+    """The release with what was to be measured on it and the original side by side."""
+    seed, n, kinds = release.seed % 2**63, measures.queries, measures.query_kinds
+    if n:
+        counted = query_error_of(release, n=n, seed=seed) if "count" in kinds else None
+        others = {kind: aggregate_error_of(release, kind=kind, n=n, seed=seed) for kind in kinds if kind != "count"}
+        release = replace(release, query_error=counted, aggregate_error=others)
+    release = replace(release, attacked_persons=measures.attacks)
+    if measures.associations:
+        mining = Mining(max_len=measures.associations)
+        release = replace(release, association_error=association_error_of(release, mining=mining))
+    return release

@@ -1,0 +1,168 @@
+"""What engines cannot do, and why: the one place that says it, in plain sentences that every door can show."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.engines.contract import Files, Job
+from shoal.grouping import METHODS
+from shoal.masking import MASKS
+from shoal.models.contract import Model, listed
+from shoal.models.counts import BACKGROUND, JOINT
+from shoal.parts import Part
+from shoal.reading import FORMATS, format_of, formats_on, is_address
+from shoal.reading.formats import is_on
+from shoal.table.schema import AUTO
+
+STREAM, SPARK = "stream", "spark"
+
+
+def why_not_in_portions(job: Job) -> list[str]:
+    """Why a job needs the whole table in memory; nothing where it does not."""
+    why = _part(job.method, METHODS, STREAM, "The method {} does not work on sums by person; {} do.")
+    why += _part(job.mask, MASKS, STREAM, "The mask {} is not made group by group; {} are.")
+    why += models_in_memory(job.models)
+    if not job.roles.links_records:
+        why.append("person_ids='none': the person of every record is kept for the steward and counted in memory.")
+    why += _missing(job)
+    if job.roles.time is not None:
+        why.append(f"The time column '{job.roles.time}' is published by the order of a person's records.")
+    why += _hierarchies(job)
+    asked = {**_asked(job), "A limit on linkage with max_linkage=": job.policy.max_linkage is not None}
+    why += _files_in_portions(job)
+    return why + [f"{what} needs the whole table." for what, is_asked in asked.items() if is_asked]
+
+
+def models_in_memory(models: Sequence[Model]) -> list[str]:
+    """Which models are counted in memory only."""
+    together = [model.name for model in models if model.needs & (JOINT | BACKGROUND)]
+    histories = [model.name for model in models if model.of_histories is not None]
+    why = []
+    if together:
+        why.append(f"{', '.join(together)}: models of several attributes together, or of rules, are counted in memory.")
+    if histories:
+        why.append(f"{', '.join(histories)}: histories are hidden in memory, where all records of a group are at hand.")
+    return why
+
+
+def why_not_on_spark(job: Job) -> list[str]:
+    """Why Spark does not do a job; nothing where it does."""
+    from shoal.engines.spark.code import has_bound
+
+    method = "The method {} looks at all persons at once, which no executor can. On Spark there are {}."
+    mask = (
+        "The mask {} is not offered on Spark: perturb adds noise by the covariance of the whole table, and suppress "
+        "says less than range at the same risk. There are {}."
+    )
+    why = [*_part(job.method, METHODS, SPARK, method), *_part(job.mask, MASKS, SPARK, mask)]
+    histories = [model.name for model in job.models if model.of_histories is not None]
+    if histories:
+        why.append(f"{', '.join(histories)}: histories are hidden in memory, where all records of a group are at hand.")
+    unproved = [
+        model.name
+        for model in job.models
+        if model.of_histories is None and (not model.monotone or not has_bound(model))
+    ]
+    if unproved:
+        why.append(
+            f"{', '.join(unproved)}: asks who has which values together, and no counts of parts of a table can prove "
+            "it. Ask for h-affiliation, l-diversity or joint-diversity."
+        )
+    if any(column.round == AUTO for column in job.roles.columns):
+        why.append(
+            "round = 'auto' chooses a step by the groups of the whole table, which no executor sees. Name the steps, "
+            "such as 5 or 'year', or switch rounding off."
+        )
+    why += _missing(job)
+    if not job.roles.links_records:
+        why.append(
+            "person_ids='none' is not offered on Spark: which records belong to one person would have to be kept row "
+            "by row for the steward."
+        )
+    if job.writing is not None and job.writing.format is not None and not is_on(SPARK, job.writing.format):
+        why.append(f"Spark writes {formats_on(SPARK)}.")
+    asked = {
+        **_asked(job, can_several=True), "A sheet of a workbook with sheet=": job.policy.source.sheet is not None,
+        "A person map with keep_person_map=": job.writing is not None and job.writing.keep_person_map,
+    }  # fmt: skip
+    return [*why, *(f"{what} needs the whole table on one machine." for what, is_so in asked.items() if is_so)]
+
+
+def _missing(job: Job) -> list[str]:
+    """Why sensitive attributes of which a missing value tells nothing need the whole table."""
+    silent = job.roles.missing_tells_nothing
+    if not silent:
+        return []
+    named = listed([f"'{name}'" for name in silent])
+    return [f"A missing {named} tells nothing: who has a value is counted in memory."]
+
+
+def _names(job: Job) -> tuple[str, ...]:
+    return job.source.names if isinstance(job.source, Files) else ()
+
+
+def _part(part: Part, known: Mapping[str, type[Part]], engine: str, sentence: str) -> list[str]:
+    """Why an engine does not offer a method or a mask, or these options of it."""
+    if engine in part.engines:
+        return part.why_not_on(engine)
+    return [sentence.format(part.name, listed([name for name, each in known.items() if engine in each.engines]))]
+
+
+def _asked(job: Job, *, can_several: bool = False) -> dict[str, Any]:
+    """What is done in memory only, by name, and whether it is asked for."""
+    policy, source, writing = job.policy, job.policy.source, job.writing
+    files = job.source if isinstance(job.source, Files) else None
+    return {
+        "Answering queries with queries=": job.measures.queries,
+        "Mining associations with associations=": job.measures.associations,
+        "Attacking the release with attacks=": job.measures.attacks,
+        "Telling what can still be done with the release with usefulness=": policy.usefulness is not None,
+        "A budget with max_suppressed= or max_records=": policy.budget.max_suppressed
+        or policy.budget.max_records is not None,
+        "Knowledge of an adversary": policy.knowledge is not None,
+        "A policy with related tables": policy.tables,
+        "A ledger with ledger=": policy.ledger is not None or (writing is not None and writing.ledger is not None),
+        "Making cells safe for spreadsheets with safe_cells=": policy.safe_cells
+        or (writing is not None and writing.safe_cells),
+        "Writing to a database with into=": writing is not None and writing.into is not None,
+        "A table or query of a database with table= or query=": files is not None and (files.table or files.query),
+        "Putting several files under one another": not can_several and len(_names(job)) > 1,
+        "Joining a file of persons with join=": source.join is not None,
+        "Renaming columns with rename=": any(source.rename),
+        "Mending a table with [mend]": bool(policy.mend),
+    }
+
+
+def _hierarchies(job: Job) -> list[str]:
+    """Hierarchies that do not go with portions."""
+    why = []
+    reads_text = any(format_of(name).is_text for name in _names(job))
+    for column in job.policy.columns.quasi:
+        if column.hierarchy is None:
+            continue
+        if column.kind in ("number", "ordered", "date") or column.order is not None:
+            why.append(f"The hierarchy of '{column.name}', which is not nominal, lists all its values.")
+        elif reads_text and column.hierarchy.is_made_from_values:
+            why.append(f"The hierarchy of '{column.name}' is made from all values of a CSV file; name a file with it.")
+    return why
+
+
+def _files_in_portions(job: Job) -> list[str]:
+    """Why files, or how they are written, do not go with portions."""
+    names = _names(job)
+    if not names and not job.policy.tables:
+        return ["A file is read in portions, and no frame."]
+    if any(is_address(name) for name in names):
+        return ["A database needs the whole table."]
+    formats = {format_of(name).name for name in names}
+    if job.writing is not None and job.writing.format is not None:
+        formats.add(job.writing.format)
+    others = sorted(name for name in formats if not is_on(STREAM, name))
+    why = [f"Files of {', '.join(others)} are read and written whole; {formats_on(STREAM)} are not."] if others else []
+    encoding = job.source.csv.encoding if names else "utf-8"
+    is_plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
+    if not is_plain and any(FORMATS[name].is_text for name in formats):
+        why.append(f"CSV files in {encoding} are decoded whole; those in UTF-8 are not.")
+    return why

@@ -1,0 +1,409 @@
+"""After the groups are formed: persons move to near groups in which what they show of their history is common.
+
+Groups by quasi-identifiers alone leave most values of a history with fewer than k persons of their group, and these
+must be hidden or made coarser. Some moves change that: of several near groups one is as good as another for
+quasi-identifiers, and not for histories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError
+from shoal.grouping.grouping import Grouping, Method, Rng
+from shoal.grouping.improve import (
+    Pools,
+    commonest_categories,
+    fewest_persons,
+    limits_for,
+    mixed,
+    numbered,
+    where_models_hold,
+)
+from shoal.grouping.person_space import PersonSpace, person_space
+from shoal.grouping.tree import what_is_counted
+from shoal.kernels import gathering, improving
+from shoal.kernels.trees import Limits
+from shoal.models.contract import Model
+from shoal.models.person_k_anonymity import PersonKAnonymity
+from shoal.progress import Progress, silent
+from shoal.table.columns import CategoryColumn, NumberColumn
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.levels import texts_in_hierarchy
+from shoal.table.lines import on_lines
+from shoal.table.table import Table
+from shoal.threads import fair_parts, side_by_side
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+NO_HIERARCHIES: Mapping[str, Hierarchy] = MappingProxyType({})
+
+WEIGHT = 1.0
+"""A column of histories counts as much as a quasi-identifier."""
+
+GROWTH = 1.4
+"""Larger groups that are tried have at least so many times the persons that groups had on average."""
+
+MOST_SIZES = 5
+"""So many sizes of groups are tried at the most."""
+
+QUICK_RAMPS = (2.0, 4.0)
+"""The same where sizes of groups are compared."""
+
+PERSONS_PER_THREAD = 2_000
+"""With fewer persons than this a thread of their own would not pay."""
+
+GROUPS_OF_POOL = 24
+"""Near groups that exchange persons in a round."""
+
+PASSES = 2
+"""How often the persons of a pool are asked in a round."""
+
+RAMPS = (2.0, 2.0, 2.0, 3.0, 3.0, 4.0, 6.0, 8.0)
+"""Round by round: where only n persons show what k must show, they count as n (n / k)^ramp. At first a way on which
+one after the other can come, in the end nearly what they are worth, nothing."""
+
+WIDTH_OF_DISTANCE = 4.0
+"""How wide evenly spread values reach, in mean distances from their mean."""
+
+MOST_CATEGORIES = 16
+"""Of a nominal quasi-identifier so many categories are told apart, the commonest; the others are one."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What each person shows of their history, one person behind the other."""
+
+    start: IntArray
+    item: IntArray
+    price: FloatArray
+    """What it counts that one person shows an item. Where everybody shows everything it adds up to 1 per person and
+    column."""
+
+    def in_order(self, persons: IntArray) -> Shown:
+        """The same of some persons, in their order."""
+        sizes = np.diff(self.start)[persons]
+        start = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(start[-1]) + np.repeat(self.start[persons] - start[:-1], sizes)
+        return Shown(start, self.item[places], self.price)
+
+
+def group_by_histories(
+    method: Method,
+    table: Table,
+    models: Sequence[Model],
+    columns: Sequence[str],
+    *,
+    k: int,
+    weight: float = WEIGHT,
+    with_counts: bool = False,
+    hierarchies: Mapping[str, Hierarchy] = NO_HIERARCHIES,
+    progress: Progress = silent,
+    rng: Rng = None,
+) -> Grouping:
+    """Group by a method and gather alike histories, in groups of the size at which least is lost in all.
+
+    Parameters
+    ----------
+    method, models
+        How groups are formed, and what every group must meet.
+    columns, k, weight, with_counts, hierarchies
+        As in `gather_histories`.
+
+    Notes
+    -----
+    Larger groups lose more of the quasi-identifiers and less of the histories. Groups as the models ask for them come
+    first, then with at least GROWTH times as many persons as they had on average, and so on while less is lost
+    after some moves; sizes are tried with the quick form of the method. Every group meets every model; with weight 0
+    they are those of the method.
+    """
+    _check(table, columns, k, weight)
+    if weight == 0:
+        return method.group(table, models, progress, rng=rng)
+    work = _Work.of(table, models, columns, k, weight, with_counts, hierarchies)
+    asked: Sequence[Model] = models
+    best, least_lost = asked, np.inf
+    for _ in range(MOST_SIZES):
+        groups = method.quick().group(table, asked, silent, rng=rng)
+        lost = work.lost(work.gathered(groups, QUICK_RAMPS, silent))
+        if lost >= least_lost:
+            break
+        best, least_lost = asked, lost
+        persons = ceil(GROWTH * table.n_persons / groups.n_groups)
+        if 2 * persons > table.n_persons:
+            break
+        asked = [*models, PersonKAnonymity(k=persons)]
+    return work.gathered(method.group(table, best, progress, rng=rng), RAMPS, progress)
+
+
+def lost_in_all(
+    table: Table,
+    grouping: Grouping,
+    columns: Sequence[str],
+    *,
+    k: int,
+    weight: float = WEIGHT,
+    with_counts: bool = False,
+    hierarchies: Mapping[str, Hierarchy] = NO_HIERARCHIES,
+) -> float:
+    """What a grouping loses per person: of every quasi-identifier, and of histories what fewer than k persons show."""
+    _check(table, columns, k, weight)
+    return _Work.of(table, (), columns, k, weight, with_counts, hierarchies).lost(grouping)
+
+
+def gather_histories(
+    table: Table,
+    models: Sequence[Model],
+    grouping: Grouping,
+    columns: Sequence[str],
+    *,
+    k: int,
+    weight: float = WEIGHT,
+    with_counts: bool = False,
+    hierarchies: Mapping[str, Hierarchy] = NO_HIERARCHIES,
+    progress: Progress = silent,
+) -> Grouping:
+    """Groups in which more of what histories show is shown by at least k persons; every group still meets every model.
+
+    Parameters
+    ----------
+    grouping
+        Groups that meet every model. Larger ones than the models ask for leave room to move.
+    columns
+        The sensitive columns of which histories consist.
+    k
+        How many persons of a group have to show a value so that it may be shown.
+    weight
+        What a column of histories counts beside a quasi-identifier; 0 leaves the groups as they are.
+    with_counts
+        Whether the number of a person's records is to be shared with k persons, too.
+    hierarchies
+        What values of a column are part of. Each step upwards loses the same.
+
+    Notes
+    -----
+    In every round all groups are put in pools of near ones, and the persons of a pool are asked in turn which of its
+    groups is best: by how far they are from its mean, by how wide it gets, and by how many persons there show the same.
+    Limits on records and persons are kept at every step; other models are asked about the groups of every pool, and
+    where one breaks, the pool stays as it was.
+
+    The same persons give the same groups, in whatever order they stand. Per round O(items x groups of a pool) time.
+    """
+    _check(table, columns, k, weight)
+    if weight == 0:
+        return grouping
+    return _Work.of(table, models, columns, k, weight, with_counts, hierarchies).gathered(grouping, RAMPS, progress)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is needed of a table to gather histories, and to say what is lost."""
+
+    table: Table
+    models: Sequence[Model]
+    space: PersonSpace
+    shown: Shown
+    value: FloatArray
+    prices: FloatArray
+    k: int
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        models: Sequence[Model],
+        columns: Sequence[str],
+        k: int,
+        weight: float,
+        with_counts: bool,
+        hierarchies: Mapping[str, Hierarchy],
+    ) -> _Work:
+        space = person_space(on_lines(table), with_variance=False, **what_is_counted(models)).without_orders()
+        shown = what_is_shown(table, columns, with_counts=with_counts, hierarchies=hierarchies)
+        shown = replace(shown, price=weight * shown.price)
+        return cls(table, models, space, shown, *_places(table, space), k)
+
+    def gathered(self, grouping: Grouping, ramps: Sequence[float], progress: Progress) -> Grouping:
+        """The groups after a round of moves per ramp."""
+        limits = limits_for(self.space, self.models)
+        if limits is None or grouping.n_groups < 2:
+            return grouping
+        order = _canonical(self.value, self.space, self.shown, grouping.group_of_person)
+        place_of_person = np.empty(len(order), np.int64)
+        place_of_person[order] = np.arange(len(order))
+        group, n_groups = numbered(grouping.group_of_person[order].astype(np.int64))
+        asked = [model for model in self.models if model.limits is None]
+        if asked:
+            fewest = fewest_persons(np.ones_like(group), group)
+            limits = limits._replace(least_persons=max(limits.least_persons, fewest))
+        chance = np.random.default_rng(0)
+        for number, ramp in enumerate(ramps):
+            progress("gathering histories", number / len(ramps))
+            pools = _pools(self.value[order], self.table.records_of_person[order], group, n_groups, chance)
+            better, gain = self._moved(order, group, n_groups, pools, limits, ramp)
+            if asked and gain.any():
+                better, gain = where_models_hold(self.space, asked, place_of_person, group, better, pools, gain)
+            group, n_groups = numbered(better)
+            if not gain.any():
+                break
+        progress("gathering histories", 1.0)
+        return Grouping(group[place_of_person].astype(np.int32), n_groups, grouping.notes)
+
+    def _moved(
+        self, order: IntArray, group: IntArray, n_groups: int, pools: Pools, limits: Limits, ramp: float
+    ) -> tuple[IntArray, FloatArray]:
+        """One round: the group of each person in the order, and how many moves each pool has made."""
+        by_pool, start, group_in_pool = _by_pool(group, n_groups, pools)
+        worth = np.arange(self.k + 1) * (np.arange(self.k + 1) / self.k) ** ramp
+        groups_of_pool = np.diff(pools.start)
+
+        def moved(some: slice) -> tuple[IntArray, IntArray]:
+            first, end = start[some.start], start[some.stop]
+            persons = order[by_pool[first:end]]
+            here = self.shown.in_order(persons)
+            return gathering.gather_pools(
+                (here.start, here.item), here.price, worth, self.value[persons], self.prices,
+                self.table.records_of_person[persons], limits, start[some.start : some.stop + 1] - first,
+                group_in_pool[first:end], groups_of_pool[some], PASSES,
+            )  # fmt: skip
+
+        parts = side_by_side(moved, fair_parts(np.diff(start), PERSONS_PER_THREAD))
+        groups, moves = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        better = np.empty_like(group)
+        better[by_pool] = pools.order[np.repeat(pools.start[:-1], np.diff(start)) + groups]
+        return better, moves.astype(np.float64)
+
+    def lost(self, grouping: Grouping) -> float:
+        """See `lost_in_all`."""
+        group, shown = grouping.group_of_person, self.shown
+        records = self.table.records_of_person.astype(np.float64)
+        lost = 0.0
+        for column, (of_distance, of_width) in zip(self.value.T, self.prices.T, strict=True):
+            mean = np.bincount(group, weights=records * column) / np.bincount(group, weights=records)
+            low, high = np.full(grouping.n_groups, np.inf), np.full(grouping.n_groups, -np.inf)
+            np.minimum.at(low, group, column)
+            np.maximum.at(high, group, column)
+            lost += float((of_distance * np.abs(column - mean[group]) + of_width * (high - low)[group]).sum())
+        pair = np.repeat(group, np.diff(shown.start)) * np.int64(len(shown.price)) + shown.item
+        _, number, persons = np.unique(pair, return_inverse=True, return_counts=True)
+        return (lost + float(shown.price[shown.item[persons[number] < self.k]].sum())) / self.table.n_persons
+
+
+def _check(table: Table, columns: Sequence[str], k: int, weight: float) -> None:
+    unknown = [name for name in columns if name not in table.sensitive]
+    if unknown:
+        raise ParameterError(
+            f"Histories consist of sensitive columns; {', '.join(map(repr, unknown))} is none. "
+            f"The sensitive columns are: {', '.join(table.sensitive)}."
+        )
+    if k < 1:
+        raise ParameterError(f"k must be at least 1, got {k}.")
+    if not 0 <= weight < np.inf:
+        raise ParameterError(f"weight must be 0 or more, got {weight}.")
+
+
+def what_is_shown(
+    table: Table,
+    columns: Sequence[str],
+    *,
+    with_counts: bool = False,
+    hierarchies: Mapping[str, Hierarchy] = NO_HIERARCHIES,
+) -> Shown:
+    """What each person shows: the values of some columns, what these are part of, and the number of records."""
+    lists = []
+    for name in columns:
+        column = table.sensitive[name]
+        start, value, _ = table.values_of_persons(column)
+        person = np.repeat(np.arange(table.n_persons), np.diff(start))
+        nodes = _nodes(column, hierarchies.get(name))
+        lists += [(person, node[value], 1.0 / len(nodes)) for node in nodes]
+    if with_counts:
+        lists.append((np.arange(table.n_persons), table.records_of_person, 1.0))
+    persons, items, prices, n_items = [], [], [], 0
+    for person, item, share in lists:
+        _, number = np.unique(item, return_inverse=True)
+        n = int(number.max()) + 1
+        pairs = np.unique(person * n + number)
+        persons.append(pairs // n)
+        items.append(pairs % n + n_items)
+        prices.append(np.full(n, share * table.n_persons / len(pairs)))
+        n_items += n
+    order = np.argsort(np.concatenate(persons), kind="stable")
+    counts = np.bincount(np.concatenate(persons), minlength=table.n_persons)
+    return Shown(np.concatenate([[0], np.cumsum(counts)]), np.concatenate(items)[order], np.concatenate(prices))
+
+
+def _nodes(column: CategoryColumn, hierarchy: Hierarchy | None) -> list[IntArray]:
+    """For each level but the last, which shows nothing, the node of each value."""
+    if hierarchy is None:
+        return [np.arange(column.n_codes)]
+    texts, _ = texts_in_hierarchy(column)
+    hierarchy.check_covers((text for text in texts if text is not None), column=column.name)
+    node, _ = hierarchy.codes(texts)
+    return list(node.T[:-1].astype(np.int64))
+
+
+def _places(table: Table, space: PersonSpace) -> tuple[FloatArray, FloatArray]:
+    """Where persons stand in quasi-identifiers, and what it costs there to be away from the mean, and to be wide.
+
+    A range or a set loses by its width, a mean by distance: half of each is what a quasi-identifier costs.
+    """
+    persons = space.persons
+    means = persons.row[:, 1 : 1 + persons.n_numeric] / persons.row[:, :1] / float(space.grid)
+    places = list(means.T)
+    prices = [(WIDTH_OF_DISTANCE / 2, 0.5)] * len(places)
+    nominal = [column for column in on_lines(table).quasi.values() if not isinstance(column, NumberColumn)]
+    for codes in commonest_categories(space)[:, : len(nominal)].T:
+        _, code = np.unique(codes, return_inverse=True)
+        commonest = np.argsort(-np.bincount(code), kind="stable")[:MOST_CATEGORIES]
+        is_two = len(commonest) == 2
+        places += [(code == each).astype(np.float64) for each in commonest[: 1 if is_two else None]]
+        of_one = (0.5, 0.5) if is_two else (0.25, 0.5 / len(commonest))
+        prices += [of_one] * (1 if is_two else len(commonest))
+    value = np.stack(places, axis=1) if places else np.zeros((space.n_persons, 0))
+    return np.ascontiguousarray(value), np.ascontiguousarray(np.array(prices).reshape(-1, 2).T)
+
+
+def _canonical(value: FloatArray, space: PersonSpace, shown: Shown, group: NDArray[np.int32]) -> IntArray:
+    """Persons in an order that depends on them alone: those with most records first, then in a mixed order.
+
+    Those who are alike and in groups that are alike are interchangeable.
+    """
+    of_items = np.zeros(len(shown.start) - 1, np.uint64)
+    np.add.at(
+        of_items,
+        np.repeat(np.arange(len(of_items)), np.diff(shown.start)),
+        mixed(shown.item[:, None].astype(np.float64) + 1.0),
+    )
+    own = mixed(np.column_stack([space.persons.row[:, 0], value, of_items.astype(np.float64)]))
+    of_group = np.zeros(int(group.max()) + 1, np.uint64)
+    np.add.at(of_group, group, own)
+    return np.lexsort((of_group[group], own, -space.persons.row[:, 0])).astype(np.int64)
+
+
+def _pools(value: FloatArray, records: IntArray, group: IntArray, n_groups: int, chance: np.random.Generator) -> Pools:
+    weight = records.astype(np.float64)
+    total = np.bincount(group, weights=weight, minlength=n_groups)
+    columns = [np.bincount(group, weights=weight * column, minlength=n_groups) / total for column in value.T]
+    centre = np.stack(columns, axis=1) if columns else np.zeros((n_groups, 1))
+    sizes = np.bincount(group, minlength=n_groups)
+    return Pools(*improving.pool_groups(centre, sizes, len(group), GROUPS_OF_POOL, chance.random(1024)))
+
+
+def _by_pool(group: IntArray, n_groups: int, pools: Pools) -> tuple[IntArray, IntArray, IntArray]:
+    """Persons pool by pool: who they are, where each pool starts, and the group of each inside the pool."""
+    groups_of_pool = np.diff(pools.start)
+    pool_of_group, place_of_group = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
+    pool_of_group[pools.order] = np.repeat(np.arange(len(groups_of_pool)), groups_of_pool)
+    place_of_group[pools.order] = np.arange(n_groups) - np.repeat(pools.start[:-1], groups_of_pool)
+    pool = pool_of_group[group]
+    by_pool = np.argsort(pool, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(pool, minlength=len(groups_of_pool)))])
+    return by_pool, start, place_of_group[group[by_pool]]

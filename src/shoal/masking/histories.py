@@ -1,0 +1,472 @@
+"""What is shown of persons' own records, so that who knows some of them does not find the person by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError
+from shoal.kernels import coarsening, hiding
+from shoal.progress import Progress, silent
+from shoal.table.columns import Codes
+
+MOST_COMBINATIONS = 100_000_000
+"""So many combinations of items, summed over persons, are counted at most."""
+MOST_WAYS = 64
+"""In so many ways at most the columns of one record are lowered together; those that lose least come first."""
+POWERS = (0.7, 1.5)
+"""How much more a finer label counts than a coarser one where bundles are tried by what they show."""
+PLANNING_ROUNDS = 8
+DEEPEST_PLAN = 256
+"""Plans are made where k times two more than the number of levels is no more than this."""
+FIRST_ROOM = 1 << 14
+"""For so many combinations there is room at first."""
+STAGE = "hiding"
+KNOWS = {"values": hiding.VALUES, "records": hiding.RECORDS, "times": hiding.TIMES, "order": hiding.ORDER}
+
+
+@dataclass(frozen=True)
+class HistoryColumn:
+    """A column of the records, and what each value shows at each level of its hierarchy.
+
+    Parameters
+    ----------
+    value_of_record
+        Codes from 0; missing is a code like any other.
+    node_of_value
+        The node that each value shows, one row per level; level 0 is the value itself. Nodes of different levels have
+        different numbers; several values may show the same node.
+    loss_of_level
+        What showing it loses, from 0 (the value itself) to 1, in the same shape. Hidden loses 1.
+    """
+
+    value_of_record: Codes
+    node_of_value: NDArray[np.int32]
+    loss_of_level: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Histories:
+    """The records of persons in groups; `time_of_record` is the time that is published, as a number."""
+
+    group_of_person: Codes
+    n_groups: int
+    person_of_record: Codes
+    columns: tuple[HistoryColumn, ...]
+    time_of_record: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """Each combination of at most m items is shown by k persons or nobody, and foretells no other item beyond c."""
+
+    k: int
+    m: int
+    c: Fraction | None = None
+    columns: tuple[int, ...]
+    knows: str = "values"
+    by_group: bool = True
+
+    @property
+    def deepest(self) -> int:
+        """The most items that are counted together."""
+        return self.m + (self.c is not None)
+
+
+def levels_shown(
+    histories: Histories, demands: Sequence[Demand], progress: Progress = silent
+) -> list[NDArray[np.int8]]:
+    """For each column the level at which each record shows its value; the number of levels stands for hidden.
+
+    Returns
+    -------
+    list
+        One array per column. A column that no demand names shows every value as it is.
+
+    Raises
+    ------
+    ParameterError
+        There are more than `MOST_COMBINATIONS` combinations to count.
+
+    Notes
+    -----
+    Every demand is met where a group has as many persons as it asks for; the persons of a smaller group show nothing
+    of the columns of demands. Neither any one record nor all records of a group that would show a label can show it
+    instead of what they show now without breaking a demand; where k alone is asked and values have no levels, no set of
+    records of a group can show a label that they do not show. The same persons show the same in whatever order records
+    and persons stand. Time and memory are linear in the number of combinations.
+    """
+    demanded = sorted({column for demand in demands for column in demand.columns})
+    levels = [np.zeros(len(histories.person_of_record), np.int8) for _ in histories.columns]
+    if not demanded or not len(histories.person_of_record):
+        return levels
+    _refuse_too_many(histories, demands)
+    ordered = _Ordered(histories, demands, demanded)
+    shown = _show(ordered, progress)
+    for at, column in enumerate(demanded):
+        levels[column][ordered.record_at] = shown[at]
+    return levels
+
+
+def records_kept(
+    group_of_person: Codes, n_groups: int, records_of_person: NDArray[np.int64], k: int
+) -> NDArray[np.int64]:
+    """How many records each person keeps, so that in every group each number is that of at least k persons.
+
+    Notes
+    -----
+    The fewest records are left out: sorted by their number, the persons of a group fall into blocks of k to 2k - 1
+    who keep the least number of the block, by a dynamic programme. A group of fewer than k persons keeps nothing.
+    """
+    kept = np.zeros(len(records_of_person), np.int64)
+    order = np.lexsort((records_of_person, group_of_person))
+    ends = np.cumsum(np.bincount(group_of_person, minlength=n_groups))
+    for group in range(n_groups):
+        persons = order[ends[group - 1] if group else 0 : ends[group]]
+        if len(persons) >= max(k, 1):
+            kept[persons] = hiding.counts_in_steps(records_of_person[persons].astype(np.int64), max(k, 1))
+    return kept
+
+
+def _refuse_too_many(histories: Histories, demands: Sequence[Demand]) -> None:
+    """Refuse to count more combinations than there is time and room for."""
+    records = np.bincount(histories.person_of_record, minlength=len(histories.group_of_person))
+    n = 0.0
+    for demand in demands:
+        items = (records * len(demand.columns) if demand.knows == "values" else records).astype(np.float64)
+        of_size = np.ones(len(items))
+        for size in range(1, min(demand.deepest, int(items.max(initial=0))) + 1):
+            of_size = of_size * np.maximum(items - size + 1, 0) / (1 if demand.knows == "order" else size)
+            n += of_size.sum()
+    if n > MOST_COMBINATIONS:
+        m = max(demand.m for demand in demands)
+        raise ParameterError(
+            f"The histories have {n:,.0f} combinations of up to {m} items of the same person; at most "
+            f"{MOST_COMBINATIONS:,} can be counted. Ask for a smaller m, or lower the number of records per person "
+            "with max_records=."
+        )
+
+
+class _Ordered:
+    """Records by person and persons by group, each in an order that only their content decides."""
+
+    def __init__(self, histories: Histories, demands: Sequence[Demand], demanded: list[int]) -> None:
+        self.columns = [histories.columns[column] for column in demanded]
+        self.demands = demands
+        self.place_of_column = {column: at for at, column in enumerate(demanded)}
+        self.n_groups = histories.n_groups
+        person, n_persons = histories.person_of_record, len(histories.group_of_person)
+        time = np.zeros(len(person), np.int32)
+        if histories.time_of_record is not None:
+            time = np.unique(histories.time_of_record, return_inverse=True)[1].astype(np.int32)
+        values = [column.value_of_record for column in histories.columns]  # also those that only tell persons apart
+        order = np.lexsort((time, *values, person))
+        start = np.append(0, np.cumsum(np.bincount(person, minlength=n_persons)))
+        value = np.array([codes[order] for codes in values], np.int32)
+        prints = hiding.fingerprints(value, time[order], start)
+        self.person_at = np.lexsort((prints, histories.group_of_person))
+        place_of_person = np.empty(n_persons, np.int32)
+        place_of_person[self.person_at] = np.arange(n_persons, dtype=np.int32)
+        place = place_of_person[person[order]]
+        by_person = np.argsort(place, kind="stable")
+        self.record_at = order[by_person]
+        self.person = place[by_person]
+        self.value = np.ascontiguousarray(value[demanded][:, by_person])
+        self.time = time[self.record_at]
+        self.group = histories.group_of_person[self.person_at].astype(np.int32)
+        self.start = np.append(0, np.cumsum(np.bincount(self.person, minlength=n_persons)))
+        # groups are worked on one by one, unless a demand looks at all of them
+        self.is_whole = not all(demand.by_group for demand in demands)
+        persons = np.bincount(self.group, minlength=self.n_groups)
+        self.unit_start = np.array([0, n_persons]) if self.is_whole else np.append(0, np.cumsum(persons))
+        self.unit = np.zeros(n_persons, np.int64) if self.is_whole else self.group.astype(np.int64)
+
+    @property
+    def n_persons(self) -> int:
+        """How many persons there are, also without records."""
+        return len(self.group)
+
+    def demands_of(self, places: set[int]) -> Iterator[Demand]:
+        """The demands that count single items of one of these columns."""
+        for demand in self.demands:
+            if demand.m and places & {self.place_of_column[column] for column in demand.columns}:
+                yield demand
+
+    def is_closed(self) -> NDArray[np.bool_]:
+        """Which persons show nothing, since their group is too small for a demand."""
+        persons = np.bincount(self.group, minlength=self.n_groups)
+        closed = np.zeros(self.n_persons, np.bool_)
+        for demand in self.demands:
+            closed |= (persons[self.group] if demand.by_group else self.n_persons) < demand.k
+        return closed
+
+
+def _show(ordered: _Ordered, progress: Progress) -> NDArray[np.int8]:
+    """The level of each demanded column and record, in the order of `ordered`."""
+    cells = _cells(ordered)
+    demands, persons_of_root = _demands(ordered)
+    bundles, bundle_start = _bundles(ordered)
+    units = hiding.Units(ordered.unit_start.astype(np.int64), bundle_start)
+    n_columns, n_records = cells.level.shape
+    deepest = max(min(demand.deepest, n_records * n_columns) for demand in ordered.demands) + 2
+    scratch = hiding.Scratch(
+        at=np.zeros(deepest, np.int64),
+        before=np.zeros(deepest, np.int64),
+        after=np.zeros(deepest, np.int64),
+        path=np.zeros(deepest, np.int64),
+        new=np.zeros(n_columns, np.int8),
+        moved=np.zeros(n_records, np.int64),
+        was=np.zeros((n_columns, n_records), np.int8),
+        is_open=np.zeros(n_records, np.bool_),
+        best=np.zeros((n_columns, n_records), np.int8),
+    )
+    room = FIRST_ROOM
+    while room < len(persons_of_root) + 1:
+        room *= 4
+    tree = _tree(room)
+    n_units = len(units.person) - 1
+    unit, step = 0, max(1, n_units // 50)
+    while unit < n_units:
+        progress(STAGE, unit / n_units)
+        last = min(unit + step, n_units)
+        unit = hiding.show_bundles(
+            tree, cells, demands, bundles, units, scratch, persons_of_root, ordered.is_whole, unit, last
+        )
+        if unit < last:
+            room *= 4
+            tree = _tree(room)
+    return cells.level
+
+
+def _tree(room: int) -> hiding.Tree:
+    return hiding.Tree(
+        key=np.zeros(2 * room, np.uint64),
+        child=np.full(2 * room, -1, np.int32),
+        slot=np.full(room, -1, np.int64),
+        count=np.zeros(room, np.int32),
+        seen=np.zeros(room, np.int64),
+        state=np.zeros(3, np.int64),
+    )
+
+
+def _cells(ordered: _Ordered) -> hiding.Cells:
+    n_columns, n_records = ordered.value.shape
+    nodes, first_node = [], 0
+    for column in ordered.columns:
+        nodes.append(column.node_of_value.astype(np.int32).ravel() + np.int32(first_node))
+        first_node += int(column.node_of_value.max(initial=-1)) + 1
+    sizes = [len(of_column) for of_column in nodes]
+    n_levels = np.array([len(column.node_of_value) for column in ordered.columns], np.int64)
+    slots = (len(ordered.demands), n_records * n_columns)
+    return hiding.Cells(
+        value=ordered.value,
+        time=ordered.time,
+        node=np.concatenate(nodes),
+        loss=np.concatenate([column.loss_of_level.ravel() for column in ordered.columns]).astype(np.float64),
+        node_start=np.array([0, *np.cumsum(sizes)[:-1]], np.int64),
+        n_values=np.array([column.node_of_value.shape[1] for column in ordered.columns], np.int64),
+        n_levels=n_levels,
+        person=ordered.person,
+        start=ordered.start.astype(np.int64),
+        group=ordered.group,
+        is_closed=ordered.is_closed(),
+        level=np.repeat(n_levels.astype(np.int8)[:, None], n_records, axis=1),
+        items=np.full(slots, -1, np.int32),
+        n_items=np.zeros((len(ordered.demands), ordered.n_persons), np.int32),
+        former=np.full(slots, -1, np.int32),
+        n_former=np.zeros((len(ordered.demands), ordered.n_persons), np.int32),
+    )
+
+
+def _demands(ordered: _Ordered) -> tuple[hiding.Demands, NDArray[np.int32]]:
+    """The demands as arrays, and how many persons each root of the tree has."""
+    most_items = ordered.value.size
+    has_column = np.zeros((len(ordered.demands), len(ordered.columns)), np.bool_)
+    roots, persons_of_root = [], [0]  # node 0 is where no combination is
+    for at, demand in enumerate(ordered.demands):
+        has_column[at, [ordered.place_of_column[column] for column in demand.columns]] = True
+        roots.append(len(persons_of_root))
+        if ordered.is_whole and demand.by_group:
+            persons_of_root += np.bincount(ordered.group, minlength=ordered.n_groups).tolist()
+        else:
+            persons_of_root.append(ordered.n_persons)
+    demands = hiding.Demands(
+        k=np.array([demand.k for demand in ordered.demands], np.int64),
+        m=np.array([min(demand.m, most_items) for demand in ordered.demands], np.int64),
+        share=np.array([demand.c.numerator if demand.c is not None else 0 for demand in ordered.demands], np.int64),
+        share_of=np.array(
+            [demand.c.denominator if demand.c is not None else 0 for demand in ordered.demands], np.int64
+        ),
+        knows=np.array([KNOWS[demand.knows] for demand in ordered.demands], np.int64),
+        by_group=np.array([ordered.is_whole and demand.by_group for demand in ordered.demands], np.bool_),
+        has_column=has_column,
+        root=np.array([*roots, len(persons_of_root)], np.int64),
+    )
+    return demands, np.array([*persons_of_root, 0], np.int32)
+
+
+class _Part(NamedTuple):
+    """The bundles of one way to show columns: one entry each, and the records of all of them."""
+
+    unit: NDArray[np.int64]
+    stage: NDArray[np.int64]
+    persons: NDArray[np.int64]
+    label: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    loss: NDArray[np.float64]
+    target: NDArray[np.int8]
+
+
+def _bundles(ordered: _Ordered) -> tuple[hiding.Bundles, NDArray[np.int64]]:
+    """The bundles of all units in the order in which they are tried, and where those of each unit start."""
+    parts, records, n_records = [], [], 0
+    for stage, way in _ways(ordered):
+        part, of_part = _bundles_of_way(ordered, stage, way, n_records)
+        parts.append(part)
+        records.append(of_part)
+        n_records += len(of_part)
+    whole = _Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    orders = _orders(ordered, whole)
+    bundles = hiding.Bundles(
+        order=np.array(orders),
+        start=whole.start,
+        end=whole.end,
+        record=np.concatenate(records),
+        target=whole.target,
+        plan=_plans(ordered),
+    )
+    return bundles, np.searchsorted(whole.unit[orders[0]], np.arange(len(ordered.unit_start)))
+
+
+def _orders(ordered: _Ordered, bundles: _Part) -> list[NDArray[np.int64]]:
+    """The orders in which bundles are tried; that which loses least counts, unit by unit.
+
+    Where single items are all that is known, finer labels come first and commoner ones before rarer ones. Otherwise
+    those come first that show most, by how many records and by how much of each: what is shown early stands in the
+    way of what else its persons could show.
+    """
+    if all(demand.m <= 1 for demand in ordered.demands):
+        return [np.lexsort((bundles.label, -bundles.persons, bundles.stage, bundles.unit))]
+    n_records = bundles.end - bundles.start
+    return [
+        np.lexsort((bundles.label, bundles.stage, -n_records * (1.0 - bundles.loss) ** power, bundles.unit))
+        for power in POWERS
+    ]
+
+
+def _plans(ordered: _Ordered) -> NDArray[np.int8]:
+    """Levels to begin with, column by column, where single values and k are all that matters; otherwise none."""
+    demands = [demand for demand in ordered.demands if demand.deepest]
+    deepest = max(
+        (demand.k * (len(column.node_of_value) + 2) for column in ordered.columns for demand in demands), default=0
+    )
+    if (
+        any(demand.m > 1 or demand.c is not None for demand in demands)
+        or any(demand.knows != "values" and (demand.knows == "times" or len(demand.columns) > 1) for demand in demands)
+        or len({demand.by_group for demand in demands}) != 1
+        or deepest > DEEPEST_PLAN
+    ):
+        return np.zeros((0, *ordered.value.shape), np.int8)
+    return np.array([[_plan(ordered, at) for at in range(len(ordered.columns))]], np.int8)
+
+
+def _plan(ordered: _Ordered, at: int) -> NDArray[np.int8]:
+    """The planned level of each record in one column."""
+    column = ordered.columns[at]
+    n_values = column.node_of_value.shape[1]
+    key = ordered.person.astype(np.int64) * n_values + ordered.value[at]
+    cells, cell_of_record, weight = np.unique(key, return_inverse=True, return_counts=True)
+    person, value = (cells // n_values).astype(np.int64), cells % n_values
+    path, unit = column.node_of_value[:, value], ordered.unit[person]
+    order = np.lexsort((person, *path, unit))
+    k = max((demand.k for demand in ordered.demands_of({at})), default=1)
+    unit_start = np.searchsorted(unit[order], np.arange(len(ordered.unit_start)))
+    level = np.empty(len(cells), np.int8)
+    level[order] = coarsening.planned_levels(
+        path[:, order],
+        column.loss_of_level[:, value[order]],
+        person[order],
+        weight[order],
+        unit_start,
+        ordered.n_persons,
+        k,
+        PLANNING_ROUNDS,
+    )
+    return level[cell_of_record]
+
+
+def _ways(ordered: _Ordered) -> Iterator[tuple[int, dict[int, int]]]:
+    """The ways to show columns, a level for each column, and how early each is tried.
+
+    Where a demand looks at whole records their columns are first shown together, then each column by itself.
+    """
+    together = {tuple(sorted(demand.columns)) for demand in ordered.demands if demand.knows != "values"}
+    stage = 0
+    for named in sorted(together):
+        columns = [ordered.place_of_column[column] for column in named]
+        if len(columns) > 1:
+            levels = product(*(range(len(ordered.columns[column].node_of_value) + 1) for column in columns))
+            ways = sorted(levels, key=lambda way: (_loss_of_way(ordered, columns, way), way))
+            for way in ways[:-1][:MOST_WAYS]:
+                yield stage, dict(zip(columns, way, strict=True))
+                stage += 1
+    for at, column in enumerate(ordered.columns):
+        for level in range(len(column.node_of_value)):
+            yield stage + level, {at: level}
+
+
+def _loss_of_way(ordered: _Ordered, columns: list[int], way: tuple[int, ...]) -> float:
+    """What a record loses on average when its columns are shown at given levels; more than all where all is hidden."""
+    if all(level == len(ordered.columns[column].loss_of_level) for column, level in zip(columns, way, strict=True)):
+        return 2.0
+    return float(_loss_of_records(ordered, dict(zip(columns, way, strict=True))).mean())
+
+
+def _loss_of_records(ordered: _Ordered, way: dict[int, int]) -> NDArray[np.float64]:
+    """What each record loses on average over the columns of a way."""
+    loss = np.zeros(len(ordered.person))
+    for column, level in way.items():
+        losses = ordered.columns[column].loss_of_level
+        loss += losses[level][ordered.value[column]] if level < len(losses) else 1.0
+    return loss / len(way)
+
+
+def _bundles_of_way(ordered: _Ordered, stage: int, way: dict[int, int], first: int) -> tuple[_Part, NDArray[np.int64]]:
+    """The bundles of records that would show the same labels, without those of fewer persons than a demand asks for."""
+    key = ordered.unit[ordered.person]
+    for at, level in way.items():
+        column = ordered.columns[at]
+        if level < len(column.node_of_value):
+            key = key * (int(column.node_of_value.max()) + 1) + column.node_of_value[level][ordered.value[at]]
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64) if len(way) > 1 else key
+    records = np.argsort(key, kind="stable")
+    sorted_key, person = key[records], ordered.person[records]
+    is_first = np.append(True, sorted_key[1:] != sorted_key[:-1])
+    start = np.flatnonzero(is_first)
+    is_new_person = is_first | np.append(True, person[1:] != person[:-1])
+    persons = np.add.reduceat(is_new_person.astype(np.int64), start)
+    sizes = np.diff(np.append(start, len(records)))
+    shown = {at for at, level in way.items() if level < len(ordered.columns[at].node_of_value)}
+    least = max((demand.k for demand in ordered.demands_of(shown)), default=1)
+    target = np.full(len(ordered.columns), -1, np.int8)
+    target[list(way)] = list(way.values())
+    enough = persons >= least
+    n = int(enough.sum())
+    part = _Part(
+        unit=ordered.unit[person[start]][enough],
+        stage=np.full(n, stage),
+        persons=persons[enough],
+        label=sorted_key[start][enough],
+        start=(start + first)[enough],
+        end=(start + sizes + first)[enough],
+        loss=(np.add.reduceat(_loss_of_records(ordered, way)[records], start) / sizes)[enough],
+        target=np.repeat(target[None, :], n, axis=0),
+    )
+    return part, records

@@ -1,0 +1,432 @@
+"""Histories as they are published: values hidden or coarsened and records left out until nobody is found by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import SchemaError, did_you_mean
+from shoal.grouping.alike_histories import group_by_histories
+from shoal.grouping.grouping import Grouping, Method, Rng
+from shoal.judging.observation import Observation, ShownTimes
+from shoal.kernels import counting
+from shoal.masking.hidden_times import hide_times, of_times, without_times
+from shoal.masking.histories import Demand, Histories, HistoryColumn, levels_shown, records_kept
+from shoal.masking.times import masked_times
+from shoal.models.contract import Model
+from shoal.models.counts import HISTORIES, SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts
+from shoal.models.histories import HIDDEN, Asked
+from shoal.policy.history import History
+from shoal.progress import Progress, silent
+from shoal.table.columns import CategoryColumn, sensitive_columns
+from shoal.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnShown:
+    """What is shown of one column of histories, in records."""
+
+    name: str
+    n_records: int
+    n_by_level: tuple[int, ...]
+    """In how many records the value is shown as it is, as the node above, and so on."""
+    hidden: int
+    loss: float
+    """The mean share of values that remain possible; a hidden value loses 1."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "as_it_is": self.n_by_level[0], "coarsened": list(self.n_by_level[1:]), "hidden": self.hidden,
+            "loss": self.loss,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryShown:
+    """What was done to histories, counted."""
+
+    records: int
+    """How many records there were."""
+    left_out: int
+    """How many of them were left out."""
+    columns: tuple[ColumnShown, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "records": self.records,
+            "records_left_out": self.left_out,
+            "hidden": sum(column.hidden for column in self.columns),
+            "coarsened": sum(sum(column.n_by_level[1:]) for column in self.columns),
+            "columns": {column.name: column.to_dict() for column in self.columns},
+        }
+
+    def notes(self) -> list[str]:
+        """What was done, in plain sentences."""
+        notes = []
+        if self.left_out:
+            notes.append(
+                f"{self.left_out:,} of {self.records:,} records were left out so that nobody is found by how many they "
+                "have, or because nothing of them could be shown."
+            )
+        for column in self.columns:
+            coarser = sum(column.n_by_level[1:])
+            if coarser or column.hidden:
+                told = [f"coarsened in {coarser:,}"] if coarser else []
+                told += [f"hidden in {column.hidden:,}"] if column.hidden else []
+                notes.append(
+                    f"'{column.name}' is {' and '.join(told)} of {column.n_records:,} records, so that nobody is found "
+                    "by their own records."
+                )
+        return notes
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A table with its histories masked."""
+
+    kept: Table
+    """The original values of the records that leave."""
+    shown: Table
+    """The same records with what is shown of their histories."""
+    did: HistoryShown
+
+
+def asked_of_histories(models: Sequence[Model]) -> list[Asked]:
+    """What the models ask of histories."""
+    return [asked for model in models if (asked := model.of_histories) is not None]
+
+
+def group_with_histories(
+    method: Method,
+    table: Table,
+    of_groups: Sequence[Model],
+    models: Sequence[Model],
+    history: History,
+    progress: Progress = silent,
+    *,
+    rng: Rng = None,
+) -> Grouping:
+    """The groups of the method; where models ask about histories, persons with alike ones lie together in them.
+
+    Parameters
+    ----------
+    of_groups
+        What groups must meet while they are formed, of `models`.
+    """
+    asked = [each for each in asked_of_histories(models) if each.with_quasi and each.k > 1]
+    columns, with_counts = columns_of_histories(table, asked), any(each.of_counts for each in asked)
+    if not (columns or with_counts) or not history.alike:
+        return method.group(table, of_groups, progress, rng=rng)
+    return group_by_histories(
+        method, table, of_groups, columns, k=max(each.k for each in asked), weight=history.alike,
+        with_counts=with_counts, hierarchies=history.hierarchies if "coarsen" in history.ways else {},
+        progress=progress, rng=rng,
+    )  # fmt: skip
+
+
+def mask_histories(
+    table: Table, grouping: Grouping, models: Sequence[Model], history: History, progress: Progress = silent
+) -> Masked:
+    """Hide, coarsen and leave out what persons would be found by, until every model of histories holds.
+
+    Groups stay as they are, and everybody keeps at least one record.
+    """
+    everything = asked_of_histories(models)
+    days = of_times(everything, table)
+    asked = [each for each in everything if each not in days]
+    history.refuse_unknown(table.schema)
+    columns = columns_of_histories(table, asked)
+    _refuse_hidden_marks(table, columns)
+    counts = [each.k for each in asked if each.of_counts]
+    demands = [each for each in asked if not each.of_counts]
+    laid = {name: _Laid.of(table.sensitive[name], history) for name in columns}
+    keep = np.ones(table.n_records, np.bool_)
+    levels = {name: np.zeros(table.n_records, np.int8) for name in columns}
+    while True:  # records that are left out take their values with them, so that others may have to be hidden
+        levels = _levels(table, grouping, laid, demands, keep, progress)
+        fewer = keep.copy()
+        if "leave-out" in history.ways:
+            fewer &= ~_nothing_left(table, laid, levels, keep)
+        if counts:
+            fewer = _counted(table, grouping, laid, levels, fewer, max(counts), models)
+        if (fewer == keep).all():
+            break
+        keep = fewer
+    masked = _masked(table, grouping, laid, levels, keep, days)
+    while (coarse := _coarse_that_tell(masked.shown, grouping, models, laid, levels, keep)) is not None:
+        for name, each in laid.items():
+            levels[name][coarse & (levels[name] > 0)] = each.n_levels
+        masked = _masked(table, grouping, laid, levels, keep, days)
+    return masked
+
+
+def _coarse_that_tell(
+    shown: Table,
+    grouping: Grouping,
+    models: Sequence[Model],
+    laid: Mapping[str, _Laid],
+    levels: Mapping[str, NDArray[np.int8]],
+    keep: NDArray[np.bool_],
+) -> NDArray[np.bool_] | None:
+    """Records of groups in which a coarser value tells more than models of values allow; None where there are none.
+
+    A node of a hierarchy may be that of nearly everybody where no value below it is. Hidden, it tells nothing, and what
+    is left are values of which no more persons have one than before.
+    """
+    asked = [model for model in models if model.needs & (VALUE_SUMMARIES | VALUE_TABLES)]
+    if not asked:
+        return None
+    seen = Observation.of_groups(shown, grouping.group_of_person, grouping.n_groups)
+    counts = seen.counts(HISTORIES.union(*(model.needs for model in asked)))
+    holds = np.logical_and.reduce([model.holds(counts) for model in asked])
+    is_coarse = np.zeros(len(keep), np.bool_)
+    for name, each in laid.items():
+        is_coarse |= (levels[name] > 0) & (levels[name] < each.n_levels)
+    group_of_record = np.zeros(len(keep), np.int32)
+    group_of_record[keep] = seen.group_of_record
+    found: NDArray[np.bool_] = keep & is_coarse & ~holds[group_of_record]
+    return found if found.any() else None
+
+
+def columns_of_histories(table: Table, asked: Sequence[Asked]) -> list[str]:
+    """The sensitive columns that models of histories are about."""
+    named: dict[str, None] = {}
+    for each in asked:
+        if each.of_counts:
+            continue
+        if each.columns is None and not table.sensitive:
+            raise SchemaError("Models of histories ask about sensitive attributes, but none is named.")
+        for name in table.sensitive if each.columns is None else each.columns:
+            if name == table.schema.time:
+                continue
+            if name not in table.sensitive:
+                known = list(table.sensitive)
+                raise SchemaError(
+                    f"A model of histories names '{name}', which is not sensitive. Sensitive are: {', '.join(known)}."
+                    f"{did_you_mean(name, known)}"
+                )
+            named[name] = None
+    return list(named)
+
+
+def _refuse_hidden_marks(table: Table, columns: Sequence[str]) -> None:
+    """Refuse values that read like those that are hidden."""
+    for name in columns:
+        if table.frame[name].dtype in (pl.String, pl.Categorical, pl.Enum):
+            n = int((table.frame[name].cast(pl.String) == HIDDEN).sum())
+            if n:
+                raise SchemaError(
+                    f"'{name}' has the value that stands for a hidden one ({HIDDEN}) in {n:,} records. Write another, "
+                    "or leave them empty."
+                )
+
+
+@dataclass(frozen=True)
+class _Laid:
+    """A column of histories with the labels that it can show."""
+
+    column: CategoryColumn
+    arrays: HistoryColumn
+    labels: tuple[pl.Series, ...]
+    """What each code shows at each level above its own."""
+
+    @classmethod
+    def of(cls, column: CategoryColumn, history: History) -> _Laid:
+        """A column with its hierarchy, if values may be coarsened by one; its root hides a value, and is left out."""
+        values = [*column.categories.cast(pl.String), *([None] if column.has_missing else [])]
+        hierarchy = history.hierarchies.get(column.name) if "coarsen" in history.ways else None
+        if hierarchy is None:
+            own = np.arange(len(values), dtype=np.int32)[None, :]
+            return cls(column, HistoryColumn(column.codes, own, np.zeros((1, len(values)))), ())
+        hierarchy.check_covers((value for value in values if value is not None), column=column.name)
+        node_of_value, labels_of_level = hierarchy.codes(values)
+        texts = [values] + [
+            [labels[node] for node in node_of_value[:, level]]
+            for level, labels in enumerate(labels_of_level[1:-1], start=1)
+        ]
+        number: dict[str | None, int] = {}
+        nodes = np.array([[number.setdefault(text, len(number)) for text in level] for level in texts], np.int32)
+        loss = hierarchy.shares(values)[:, : len(texts)].T
+        labels = tuple(pl.Series(level, dtype=pl.String) for level in texts[1:])
+        return cls(column, HistoryColumn(column.codes, nodes, np.ascontiguousarray(loss)), labels)
+
+    @property
+    def n_levels(self) -> int:
+        """How many levels can be shown; the next one hides."""
+        return len(self.arrays.node_of_value)
+
+    def shown(self, values: pl.Series, codes: NDArray[np.int32], level: NDArray[np.int8]) -> pl.Series:
+        """What records show at their levels; the column as it is where all show their value."""
+        if not level.any():
+            return values
+        text = values.cast(pl.String)
+        for at, labels in enumerate(self.labels, start=1):
+            text = pl.select(pl.when(pl.Series(level == at)).then(labels.gather(codes)).otherwise(text)).to_series()
+        hidden = pl.Series(level == self.n_levels)
+        return pl.select(pl.when(hidden).then(pl.lit(HIDDEN)).otherwise(text)).to_series().rename(values.name)
+
+    def told(self, level: NDArray[np.int8], codes: NDArray[np.int32]) -> ColumnShown:
+        """What records show, counted."""
+        n_by_level = np.bincount(level, minlength=self.n_levels + 1)
+        loss = np.append(self.arrays.loss_of_level, np.ones((1, self.arrays.loss_of_level.shape[1])), axis=0)
+        return ColumnShown(
+            name=self.column.name,
+            n_records=len(level),
+            n_by_level=tuple(int(n) for n in n_by_level[: self.n_levels]),
+            hidden=int(n_by_level[self.n_levels]),
+            loss=float(loss[level, codes].mean()) if len(level) else 0.0,
+        )
+
+
+def _levels(
+    table: Table,
+    grouping: Grouping,
+    laid: Mapping[str, _Laid],
+    asked: Sequence[Asked],
+    keep: NDArray[np.bool_],
+    progress: Progress,
+) -> dict[str, NDArray[np.int8]]:
+    """The level at which each record shows each column, of those that are kept; others are hidden."""
+    names = list(laid)
+    hidden = {name: np.full(table.n_records, each.n_levels, np.int8) for name, each in laid.items()}
+    if not asked:
+        for level in hidden.values():
+            level[keep] = 0
+        return hidden
+    histories = Histories(
+        group_of_person=grouping.group_of_person,
+        n_groups=grouping.n_groups,
+        person_of_record=table.person_of_record[keep],
+        columns=tuple(replace(each.arrays, value_of_record=each.column.codes[keep]) for each in laid.values()),
+        time_of_record=_moments(table, keep),
+    )
+    demands = [
+        Demand(
+            k=each.k, m=each.m, c=each.c, knows=each.knows, by_group=each.with_quasi,
+            columns=tuple(names.index(name) for name in each.columns or names),
+        )
+        for each in asked
+    ]  # fmt: skip
+    for name, level in zip(names, levels_shown(histories, demands, progress), strict=True):
+        hidden[name][keep] = level
+    return hidden
+
+
+def _moments(table: Table, keep: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+    """When records were, as it is published."""
+    schema = table.schema
+    if schema.time is None:
+        return None
+    kept = table if keep.all() else table.with_records(keep, "")
+    return ShownTimes(schema.time, masked_times(kept), schema.time_as == "shift").moments(kept.person_of_record)
+
+
+def _nothing_left(
+    table: Table, laid: Mapping[str, _Laid], levels: Mapping[str, NDArray[np.int8]], keep: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Records of which nothing is shown, but for the last one that a person has."""
+    nothing = keep.copy()
+    for name, each in laid.items():
+        nothing &= levels[name] == each.n_levels
+    has_other = np.bincount(table.person_of_record[keep & ~nothing], minlength=table.n_persons) > 0
+    by_person = np.lexsort((np.arange(table.n_records), table.person_of_record))
+    first = np.zeros(table.n_records, np.bool_)
+    hidden = by_person[nothing[by_person]]
+    person = table.person_of_record[hidden]
+    first[hidden[np.append(True, person[1:] != person[:-1])[: len(person)]]] = True
+    return nothing & ~(first & ~has_other[table.person_of_record])
+
+
+def _counted(
+    table: Table,
+    grouping: Grouping,
+    laid: Mapping[str, _Laid],
+    levels: Mapping[str, NDArray[np.int8]],
+    keep: NDArray[np.bool_],
+    k: int,
+    models: Sequence[Model],
+) -> NDArray[np.bool_]:
+    """Fewer records for some persons, so that enough others have as many; those go first that show least."""
+    records = np.bincount(table.person_of_record[keep], minlength=table.n_persons)
+    fewer = records_kept(grouping.group_of_person, grouping.n_groups, records, k)
+    fewer = _still_spread(grouping, fewer, [model for model in models if model.needs <= SPREAD])
+    loss = np.zeros(table.n_records)
+    rarity = np.zeros(table.n_records)
+    code = np.zeros(table.n_records, np.int64)
+    for name, each in laid.items():
+        all_levels = np.append(each.arrays.loss_of_level, np.ones((1, each.arrays.loss_of_level.shape[1])), axis=0)
+        loss += all_levels[levels[name], each.column.codes]
+        rarity -= np.bincount(each.column.codes, minlength=each.column.n_codes)[each.column.codes]
+        code = code * each.column.n_codes + each.column.codes
+    kept = np.flatnonzero(keep)
+    order = kept[np.lexsort((code[kept], rarity[kept], loss[kept], table.person_of_record[kept]))]
+    person = table.person_of_record[order]
+    start = np.append(0, np.cumsum(records))[person]
+    left = np.zeros(table.n_records, np.bool_)
+    left[order[np.arange(len(order)) - start < fewer[person]]] = True
+    return left
+
+
+def _still_spread(grouping: Grouping, records: NDArray[np.int64], models: Sequence[Model]) -> NDArray[np.int64]:
+    """Fewer records for those who have most in a group, as long as a model of how records are spread is broken there.
+
+    Where others are sampled down, the share of those who have most grows. In the end everybody of the group has as
+    many, which is the evenest spread that there is.
+    """
+    group, n_groups, records = grouping.group_of_person, grouping.n_groups, records.copy()
+    everybody = np.argsort(group, kind="stable").astype(np.int32)
+    start = np.append(0, np.cumsum(np.bincount(group, minlength=n_groups)))
+    while models:
+        persons, n_records, squared, most, logs = counting.spread_of_person_parts(everybody, start, records)
+        counts = GroupCounts(
+            persons=persons, records=n_records, squared_records=squared, most_records=most, log_records=logs
+        )
+        broken = ~np.logical_and.reduce([model.holds(counts) for model in models])
+        is_most = records == most[group]
+        below = np.zeros(n_groups, np.int64)
+        np.maximum.at(below, group[~is_most], records[~is_most])
+        lowered = (broken & (below > 0))[group] & is_most
+        if not lowered.any():
+            break
+        records[lowered] = below[group[lowered]]
+    return records
+
+
+def _masked(
+    table: Table,
+    grouping: Grouping,
+    laid: Mapping[str, _Laid],
+    levels: Mapping[str, NDArray[np.int8]],
+    keep: NDArray[np.bool_],
+    days: Sequence[Asked],
+) -> Masked:
+    """The table with only the records that leave, as they are and as they are shown."""
+    kept = table if keep.all() else table.with_records(keep, "")
+    columns, told = [], []
+    for name, each in laid.items():
+        codes, level = each.column.codes[keep], levels[name][keep]
+        columns.append(each.shown(kept.frame[name], codes, level))
+        told.append(each.told(level, codes))
+    if days:
+        name = str(table.schema.time)
+        hidden = hide_times(kept, grouping, days)
+        columns.append(without_times(kept.frame[name], hidden))
+        n_shown, n_hidden = int((~hidden).sum()), int(hidden.sum())
+        told.append(
+            ColumnShown(
+                name=name, n_records=len(hidden), n_by_level=(n_shown,), hidden=n_hidden, loss=float(hidden.mean())
+            )
+        )
+    frame = kept.frame.with_columns(columns)
+    shown = replace(
+        kept, frame=frame, sensitive=sensitive_columns(frame, table.schema), _values_of_persons={},
+    )  # fmt: skip
+    did = HistoryShown(records=table.n_records, left_out=int((~keep).sum()), columns=tuple(told))
+    return Masked(kept, shown, did)

@@ -1,0 +1,10 @@
+"""What is shown of a group: every mask with its options, as in `protect(..., mask=shoal.masks.Range(...))`.
+
+The name of a mask, `mask="range"`, is short for it; its options are then further keyword arguments. `History` says how
+histories are hidden where models of them are asked for.
+"""
+
+from shoal.masking import MASKS, Anatomize, Mask, Mean, Permute, Perturb, Range, Suppress
+from shoal.policy.history import History
+
+__all__ = ["MASKS", "Anatomize", "History", "Mask", "Mean", "Permute", "Perturb", "Range", "Suppress"]

@@ -1,0 +1,34 @@
+"""The options of methods and masks as keyword arguments, for those who check types.
+
+`protect(..., method="mdav", m=5)` is short for `protect(..., method=shoal.methods.Mdav(m=5))`. What each means and
+which values it takes is said by the parts themselves; a test compares.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class Options(TypedDict, total=False):
+    """All options of all methods and masks; a run takes those of its own."""
+
+    cut: Literal["best", "median"]
+    ties: Literal["together", "split"]
+    alpha: float
+    effort: Literal["low", "normal", "high"]
+    spread: Literal["range", "z-score"]
+    m: int | None
+    variable: bool
+    gamma: float
+    b: int | None
+    start: int
+    repair: bool
+    nominal: Literal["zero-one", "coded"]
+    length: Literal["columns", "root"]
+    cell: int
+    moves: bool
+    order: Literal["similar", "balanced", "rarest"]
+    code_extremes: bool
+    noise: Literal["centred", "rescaled", "published", "hybrid"]
+    round_to_domain: bool
+    quasi_as: Literal["exact", "range"]

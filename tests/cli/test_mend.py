@@ -1,0 +1,81 @@
+"""A policy that mends does so in protect, assess and apply; profile suggests, and engines that cannot say so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shoal.policy import Policy
+from tests.cli.conftest import Shoal
+
+MEND = """
+[columns]
+person = "patient"
+quasi = ["age:number", "sex:nominal"]
+sensitive = ["icd"]
+dropped = ["born"]
+
+[models]
+record-risk = 0.5
+
+[mend]
+case = { sex = "lower" }
+missing = { sex = ["k.a."] }
+code = { icd = { before = "." } }
+age = { age = { born = "born", on = "2024-01-01" } }
+filter = [{ column = "icd", without = ["Z00"] }]
+"""
+
+
+def write(name: str, first: int) -> None:
+    rows = []
+    for i in range(first, first + 40):
+        sex, icd = "mMwW"[i % 4] if i % 7 else "k.A.", "C50.4" if i % 5 < 4 else "Z00.0"
+        rows.append(f"p{i};{sex};{i % 28 + 1:02d}.01.{1950 + i % 9};{icd}")
+    Path(name).write_text("patient;sex;born;icd\n" + "\n".join(rows) + "\n")
+
+
+def test_protect_and_apply_mend_and_count(shoal: Shoal) -> None:
+    write("a.csv", 0)
+    write("b.csv", 40)
+    Path("mend.toml").write_text(MEND)
+    run = shoal("protect", "a.csv", "--policy", "mend.toml", "-o", "out", "--keep-person-map", "--json")
+    assert run.code == 0, run.err
+    told = {(each["step"], each["column"]): each["records"] for each in run.json["mended"]}
+    assert told["filter", "icd"] == 8
+    assert told["code", "icd"] == 40
+    assert told["age", "age"] == 40
+    assert "k.a." not in run.err.lower()
+    release = Path("out/release.csv").read_text()
+    assert "C50" in release
+    assert "C50.4" not in release
+    assert Policy.load("out/steward/policy.toml").mend == Policy.load("mend.toml").mend
+    assert any("Mended: 8 records" in note for note in json.loads(Path("out/steward/report.json").read_text())["notes"])
+    assert shoal("verify", "out").code == 0
+    later = shoal("apply", "out", "b.csv", "-o", "later", "--max-suppressed", "40")
+    assert later.code in (0, 3), later.err
+    assert "Mended: 8 records were left out" in later.err
+
+
+@pytest.mark.parametrize("engine", ["stream"])
+def test_engines_that_do_not_mend_say_so(shoal: Shoal, engine: str) -> None:
+    write("a.csv", 0)
+    Path("mend.toml").write_text(MEND)
+    run = shoal("protect", "a.csv", "--policy", "mend.toml", "-o", "out", "--engine", engine)
+    assert run.code == 2
+    assert "Mending a table with [mend]" in run.err
+
+
+def test_profile_suggests_in_the_policy_alone(shoal: Shoal) -> None:
+    write("a.csv", 0)
+    run = shoal("profile", "a.csv")
+    assert run.code == 0, run.err
+    text = Path("a.policy.toml").read_text()
+    assert "# [mend]" in text
+    assert '"m" in' in text
+    assert '"M"' not in run.out + run.err
+    mended = text.replace("# [mend]", "[mend]").replace("# map =", "map =")
+    Path("m.toml").write_text(mended)
+    assert set(Policy.load("m.toml").mend.map["sex"]) <= {"m", "M", "w", "W"}
