@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli import options
 
+if TYPE_CHECKING:
+    from shoal.policy.decision import Decision
 EPILOG = """\b
 Examples:
   shoal report out
   shoal report out -o board.html
+  shoal report out --decision decision.toml
 
 The report is for the steward and the review board; out/summary.html may be handed out with the data.
 """
@@ -22,8 +25,10 @@ The report is for the steward and the review board; out/summary.html may be hand
 @click.command(epilog=EPILOG, short_help="Make the report of a release anew.")
 @click.argument("folder", metavar="DIR")
 @click.option("-o", "--output", metavar="FILE", help="Write the report to this file, and leave DIR as it is.")
+@click.option("--decision", metavar="FILE", help="Print what was decided first, from the table [decision] of this TOML "
+              "file, and enter it in the policy of DIR.")  # fmt: skip
 @options.common
-def report(folder: str, output: str | None, as_json: bool) -> None:
+def report(folder: str, output: str | None, decision: str | None, as_json: bool) -> None:
     """Make the report of a release folder anew: DIR/steward/report.html and DIR/summary.html.
 
     DIR is a folder that protect has written, and none of its files may have changed. Where it was made with --no-report
@@ -34,15 +39,16 @@ def report(folder: str, output: str | None, as_json: bool) -> None:
 
     clock = time.perf_counter()
     place = Path(folder)
+    decided = None if decision is None else read_decision(decision)
     pages.refuse_changed(place)
     numbers = None if pages.has_numbers(place) else counted_again(place)
     if output is not None:
         from shoal.publishing.text import write_text
 
-        write_text(output, pages.render_report_of(place, numbers))
+        write_text(output, pages.render_report_of(place, numbers, decision=decided))
         made = {"report": output}
     else:
-        pages.renew_pages(place, numbers)
+        pages.renew_pages(place, numbers, decision=decided)
         made = {"report": str(place / pages.REPORT), "summary": str(place / pages.SUMMARY)}
     if as_json:
         say.say_json({**made, "folder": folder, "seconds": time.perf_counter() - clock})
@@ -51,6 +57,24 @@ def report(folder: str, output: str | None, as_json: bool) -> None:
     screen.print(f"The report: {made['report']}", markup=False, overflow="fold")
     if "summary" in made:
         screen.print(f"To hand out with the data: {made['summary']}", markup=False, overflow="fold")
+
+
+def read_decision(file: str) -> Decision:
+    """What a TOML file says under [decision]: a policy, or a file with nothing else in it."""
+    from shoal.errors import ParameterError, PolicyError
+    from shoal.policy import read_document
+    from shoal.policy.decision import Decision, as_decision
+
+    document = read_document(file)
+    if "decision" not in document:
+        known = ", ".join(Decision.model_fields)
+        raise PolicyError(f"'{Path(file).name}' has no table [decision]. It has some of the keys: {known}.")
+    try:
+        decided = as_decision(document["decision"])
+    except ParameterError as error:
+        raise PolicyError(f"'{Path(file).name}': {error}") from None
+    assert decided is not None
+    return decided
 
 
 def counted_again(folder: Path) -> dict[str, Any]:

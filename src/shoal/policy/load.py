@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Valida
 from shoal.errors import ParameterError, PolicyError, SchemaError, did_you_mean
 from shoal.models import MODELS, Model
 from shoal.parts import Part, options_of
+from shoal.policy.decision import Decision
 from shoal.policy.mend import MendChoices
 from shoal.policy.policy import (
     DEFAULT_MASK,
@@ -70,6 +71,7 @@ class _File(Choices):
     ledger: LedgerChoices | None = None
     history: HistoryChoices = HistoryChoices()
     usefulness: UsefulnessChoices | None = None
+    decision: Decision | None = None
     preset: str | None = None
     seed: StrictInt | None = None
     safe_cells: StrictBool = False
@@ -148,6 +150,7 @@ def policy_from_document(document: Document, *, name: str = "The policy", known:
         ledger=file.ledger,
         history=file.history,
         usefulness=file.usefulness,
+        decision=file.decision,
     )
 
 
@@ -290,6 +293,7 @@ def _in_our_words(fault: str, context: Mapping[str, Any]) -> str | None:
         "bool_type": "must be true or false",
         "literal_error": "must be {expected}",
         "greater_than_equal": "must be at least {ge}",
+        "string_too_long": "must have at most {max_length} characters",
     }
     return words[fault].format(**context) if fault in words else None
 

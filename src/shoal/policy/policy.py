@@ -27,6 +27,7 @@ from shoal.attacking.mining.rules import Rule
 from shoal.errors import ParameterError, SchemaError, did_you_mean
 from shoal.models.contract import Model
 from shoal.parts import Part
+from shoal.policy.decision import Decision, as_decision
 from shoal.policy.history import History, Way
 from shoal.policy.mend import MendChoices
 from shoal.policy.numbers import Number, as_number
@@ -472,6 +473,9 @@ class Policy:
         How histories are hidden where models ask for it.
     usefulness
         For which column it is told what can still be done with the release; None for none.
+    decision
+        What a review board decided, for the first page of the report: purpose, recipient, legal basis, period, who
+        decided and when. A mapping as a policy file has it, or None.
 
     Examples
     --------
@@ -499,6 +503,7 @@ class Policy:
     ledger: LedgerChoices | None = None
     history: HistoryChoices = field(default_factory=HistoryChoices)
     usefulness: UsefulnessChoices | None = None
+    decision: Decision | None = None
     folder: Path = field(default=Path(), compare=False, repr=False)
     """Where its file stands: files of hierarchies are named from there."""
 
@@ -509,6 +514,7 @@ class Policy:
                 object.__setattr__(self, what, chosen.name)
                 object.__setattr__(self, f"{what}_options", chosen.options)
         object.__setattr__(self, "usefulness", as_usefulness(self.usefulness))
+        object.__setattr__(self, "decision", as_decision(self.decision))
         if self.usefulness is not None:
             refuse_unknown_target(self.usefulness.target, self.columns.asked_about)
 

@@ -18,6 +18,7 @@ from shoal.policy.numbers import as_number, exact_decimal
 if TYPE_CHECKING:
     from shoal.attacking.mining.knowledge import Knowledge
     from shoal.attacking.mining.rules import Rule
+    from shoal.policy.decision import Decision
     from shoal.policy.policy import HierarchyChoices, HistoryChoices, JoinChoices, Policy, QuasiChoices, SourceChoices
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 WIDTH = 110
@@ -42,12 +43,18 @@ def document_of(policy: Policy) -> dict[str, Any]:
         "tables": {name: _without_defaults(table) for name, table in policy.tables.items()},
         "ledger": {} if policy.ledger is None else _without_defaults(policy.ledger),
         "usefulness": {} if policy.usefulness is None else _without_defaults(policy.usefulness),
+        "decision": None if policy.decision is None else decision_table(policy.decision),
     }
     return {
         key: value
         for key, value in document.items()
-        if value not in (None, {}) or (key == "knowledge" and value is not None)
+        if value not in (None, {}) or (key in ("knowledge", "decision") and value is not None)
     }
+
+
+def decision_table(decision: Decision) -> dict[str, Any]:
+    """What was decided, without what is left to be filled in by hand."""
+    return _without_defaults(decision)
 
 
 def _without_defaults(choices: BaseModel) -> dict[str, Any]:

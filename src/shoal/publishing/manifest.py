@@ -95,10 +95,11 @@ def write_manifest(
     return manifest
 
 
-def list_anew(folder: Path, paths: Sequence[str]) -> None:
+def list_anew(folder: Path, paths: Sequence[str], *, policy_text: str | None = None) -> None:
     """List files of a folder in its manifest as they are now; all else in it stays as it was.
 
-    For pages that are made from what the manifest says, and so after it.
+    For pages that are made from what the manifest says, and so after it. `policy_text` is the policy where it is among
+    the files.
     """
     path = Path(folder) / MANIFEST_PATH
     manifest = read_manifest(folder)
@@ -107,6 +108,8 @@ def list_anew(folder: Path, paths: Sequence[str]) -> None:
     others = [entry for entry in _files_listed(manifest) if entry.get("path") not in paths]
     listed = [*others, *(describe_file(folder, path) for path in paths)]
     manifest["files"] = sorted(listed, key=lambda entry: str(entry.get("path")))
+    if policy_text is not None:
+        manifest["policy_sha256"] = hashlib.sha256(policy_text.encode("utf-8")).hexdigest()
     path.unlink()  # it may be linked elsewhere
     _write(path, manifest)
 

@@ -18,9 +18,11 @@ from shoal.publishing.manifest import check_manifest, list_anew, read_manifest
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
+    from shoal.policy.decision import Decision
 REPORT = "steward/report.html"
 SUMMARY = "summary.html"
 NUMBERS = "steward/report.json"
+POLICY = "steward/policy.toml"
 PAGES = (REPORT, SUMMARY)
 
 
@@ -54,21 +56,40 @@ def write_pages_from(folder: Path, numbers: Mapping[str, Any]) -> None:
     write_pages(folder)
 
 
-def render_report_of(folder: Path, numbers: Mapping[str, Any] | None = None) -> str:
-    """The report of a release folder as it would be written now; `numbers` where the folder has none."""
+def with_decision(policy_text: str, decision: Decision | None) -> str:
+    """A policy's text with what was decided in the place of what it said before; None leaves it as it is."""
+    from shoal.policy.write import decision_table, toml_of
+
+    if decision is None:
+        return policy_text
+    document = tomllib.loads(policy_text, parse_float=Decimal)
+    return toml_of({**document, "decision": decision_table(decision)})
+
+
+def render_report_of(
+    folder: Path, numbers: Mapping[str, Any] | None = None, *, decision: Decision | None = None
+) -> str:
+    """The report of a release folder as it would be written now; `numbers` where the folder has none.
+
+    With `decision` its first page is that of the board, whatever the policy in the folder says.
+    """
     from shoal.publishing.report.html import render_report
 
-    policy_text = (folder / "steward" / "policy.toml").read_text(encoding="utf-8")
+    policy_text = with_decision((folder / "steward" / "policy.toml").read_text(encoding="utf-8"), decision)
     return render_report(numbers or _read_json(folder, NUMBERS), read_manifest(folder) or {}, policy_text)
 
 
-def renew_pages(folder: str | Path, numbers: Mapping[str, Any] | None = None) -> None:
+def renew_pages(
+    folder: str | Path, numbers: Mapping[str, Any] | None = None, *, decision: Decision | None = None
+) -> None:
     """Put newly made pages into a release folder, whose other files stay as they are.
 
     Parameters
     ----------
     numbers
         What report.json shall hold, where the folder has none.
+    decision
+        What a review board decided since: it is entered in the policy of the folder, and nothing else of that changes.
 
     Raises
     ------
@@ -90,10 +111,19 @@ def renew_pages(folder: str | Path, numbers: Mapping[str, Any] | None = None) ->
                 place.mkdir(mode=stat.S_IMODE(path.stat().st_mode))
             else:
                 _link(path, place)
+        if decision is not None:
+            _enter_decision(new, decision)
         if numbers is None:
             write_pages(new)
         else:
             write_pages_from(new, numbers)
+
+
+def _enter_decision(folder: Path, decision: Decision) -> None:
+    file = folder / POLICY
+    text = with_decision(file.read_text(encoding="utf-8"), decision)
+    _write_anew(file, text)
+    list_anew(folder, [POLICY], policy_text=text)
 
 
 def refuse_changed(

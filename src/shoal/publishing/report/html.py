@@ -9,6 +9,7 @@ from shoal.publishing.report.markup import Content, el
 from shoal.publishing.report.page import page
 from shoal.publishing.report.sections.asked import asked, done, verdict
 from shoal.publishing.report.sections.attacked import attacked
+from shoal.publishing.report.sections.board import board, decision_in
 from shoal.publishing.report.sections.cost import cost
 from shoal.publishing.report.sections.front import contents, front, maker
 from shoal.publishing.report.sections.repeat import repeat, terms
@@ -41,7 +42,9 @@ def render_report(numbers: Numbers, manifest: Numbers, policy_text: str) -> str:
         ("How to repeat it", lambda _: repeat(manifest, policy_text)),
         ("Words", lambda _: terms()),
     ]
-    body: list[Content] = [front(numbers, manifest), contents([title for title, _ in sections])]
+    decision = decision_in(policy_text)
+    body: list[Content] = [] if decision is None else [board(numbers, manifest, decision)]
+    body += [front(numbers, manifest), contents([title for title, _ in sections])]
     for at, (title, make) in enumerate(sections, start=1):
         heading = el("h2", el("span", str(at), class_="no"), title, id=f"s{at}",
                      class_="new-page" if at == 1 else None)  # fmt: skip

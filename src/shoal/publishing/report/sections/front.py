@@ -15,7 +15,6 @@ Numbers = Mapping[str, Any]
 
 def front(numbers: Numbers, manifest: Numbers) -> Content:
     """The first page."""
-    holds = numbers["verdict"]["holds"]
     made = str(manifest.get("finished", ""))[:10]
     notes = words.to_look_at(numbers)
     return [
@@ -23,11 +22,8 @@ def front(numbers: Numbers, manifest: Numbers) -> Content:
         el("h1", f"{count(numbers['records'])} records of {words.persons(numbers['persons'])}"),
         el("p", f"Made on {made} by {maker(manifest)} from {_inputs(manifest)}.", class_="lead"),
         el("p", "For the steward and the review board. Not for handing out.", class_="keep"),
-        el("div", _sign(holds),
-           el("div", el("strong", words.verdict_in_words(numbers), data_key="verdict.holds", data_value=str(holds)),
-              el("span", words.how_counted(numbers))),
-           class_="verdict" if holds else "verdict broken"),
-        _key_figures(numbers),
+        verdict_box(numbers),
+        key_figures(numbers),
         el("div",
            _answer("Can a person be found?", words.about_finding(numbers)),
            _answer("Can something be learned of a person?", words.about_learning(numbers)),
@@ -37,6 +33,15 @@ def front(numbers: Numbers, manifest: Numbers) -> Content:
         el("aside", el("h3", "To look at before deciding"),
            el("ul", [el("li", words.typeset(note)) for note in notes]), class_="look") if notes else None,
     ]  # fmt: skip
+
+
+def verdict_box(numbers: Numbers) -> Markup:
+    """Whether the promises are kept, and how that was counted."""
+    holds = numbers["verdict"]["holds"]
+    return el("div", _sign(holds),
+              el("div", el("strong", words.verdict_in_words(numbers), data_key="verdict.holds", data_value=str(holds)),
+                 el("span", words.how_counted(numbers))),
+              class_="verdict" if holds else "verdict broken")  # fmt: skip
 
 
 def maker(manifest: Numbers) -> str:
@@ -62,7 +67,8 @@ def _answer(question: str, told: Sequence[str]) -> Markup:
     return el("div", el("h3", question), [el("p", sentence) for sentence in told])
 
 
-def _key_figures(numbers: Numbers) -> Markup:
+def key_figures(numbers: Numbers) -> Markup:
+    """The few numbers that matter most, side by side."""
     before = numbers.get("before")
     entries: list[tuple[str, str, str]] = []
 
