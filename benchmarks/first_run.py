@@ -2,6 +2,7 @@
 
     python -m benchmarks.first_run                   # shoal protect on 10,000 made-up patients, with the report
     python -m benchmarks.first_run --flow demo
+    python -m benchmarks.first_run --flow starter    # with the policy that shoal profile writes for the same table
     python -m benchmarks.first_run --kernels 20      # the twenty kernels that compile longest
 
 A cold run has an empty folder for compiled code; the warm ones after it use what it left there.
@@ -30,6 +31,7 @@ g-balance = {k = 20}
 h-affiliation = {l = 2}
 """
 
+PLAIN = "from shoal.cli.main import main; main()"
 LISTENING = """
 import json, os, sys, time
 from numba.core import event
@@ -70,13 +72,17 @@ def flow(name: str, folder: Path) -> list[str]:
 
         made_up_patients(10_000, seed=7).write_csv(table)
         policy.write_text(POLICY)
+    if name == "starter":
+        policy = folder / "starter.policy.toml"
+        asked = ["profile", str(table), "-o", str(policy), "--json"]
+        subprocess.run([sys.executable, "-c", PLAIN, *asked], check=True, stdout=subprocess.DEVNULL)
     return ["protect", str(table), "--policy", str(policy), "-o", str(folder / "release"), "--overwrite", "--json"]
 
 
 def cpu_of(arguments: list[str], compiled: Path, kernels_to: Path | None = None) -> float:
     """User and system seconds of one run."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(compiled), "KERNELS_TO": str(kernels_to)}
-    code = LISTENING if kernels_to else "from shoal.cli.main import main; main()"
+    code = LISTENING if kernels_to else PLAIN
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", code, *arguments], env=environment, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -86,7 +92,7 @@ def cpu_of(arguments: list[str], compiled: Path, kernels_to: Path | None = None)
 def main() -> None:
     """Measure one flow and print it."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--flow", choices=["protect", "demo"], default="protect")
+    asked.add_argument("--flow", choices=["protect", "demo", "starter"], default="protect")
     asked.add_argument("--warm", type=int, default=3, help="warm runs, of which the median counts")
     asked.add_argument("--kernels", type=int, default=0, metavar="N", help="show the N kernels that compile longest")
     given = asked.parse_args()

@@ -8,11 +8,26 @@ At first all is hidden. A *bundle* is all records that would show one label of o
 as a whole, and then the records that break a demand are hidden again, one after the other, until none does. With
 nothing but `k` at stake that leaves the largest part of a bundle that can be shown, since two parts that can be shown
 can be shown together.
+
+Kernels take few plain arrays, which is what makes the first run short (decision 021). Those that most of them take:
+
+| array | shape | what |
+|---|---|---|
+| `table` | (slots, 2) | key (node and item) and the node below; -1 where the slot is free |
+| `nodes` | (room, 3) | `SLOT` (-1 for roots), `COUNT` of persons, `SEEN`: when a sequence was last looked at |
+| `state` | (3) | how many nodes there are, whether there was no place for one, the time for `SEEN` |
+| `asked` | (demands + 1, 6) | `K`, `M`, `DEEPEST`, `KNOWS`, `BY_GROUP`, `ROOT`; at the end the root of tuples |
+| `shares` | (demands, 2) | confidence as a fraction, 0 below where none is asked; None where no demand asks for any |
+| `items` | (2, demands, cells) | what persons show, sorted, by record for ORDER; `FORMER`: before a bundle |
+| `level` | (4, columns, records) | levels that records show: `NOW`, `WAS` before a bundle, `NEXT`, `BEST` so far |
+| `place` | (columns + 1, records) | where the nodes of a value start in `node`; the last row has ranks of times |
+| `node` | | the node of each column, level and value; the last level of a column is hidden, -1 |
+| `times` | (records) | ranks of published times; None where no demand is of their order |
+
+Records stand by person, persons by unit.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,283 +38,201 @@ VALUES, RECORDS, TIMES, ORDER = 0, 1, 2, 3
 FURTHER = np.int64(2**31 - 1)
 """Stands in the tree between a sequence and an item that the same person shows anywhere."""
 
+SLOT, COUNT, SEEN = 0, 1, 2
+K, M, DEEPEST, KNOWS, BY_GROUP, ROOT = 0, 1, 2, 3, 4, 5
+AT, BEFORE, AFTER, PATH = 0, 1, 2, 3
+"""Rows of the room for sets: positions of chosen items, nodes so far without and with an item, the items of the set."""
+
+# of one type, so that what takes them is compiled once
+SHOWN, FORMER = np.int64(0), np.int64(1)
+NOW, WAS, NEXT, BEST = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+CHECK, MOVE, CHECK_OTHERS = np.int64(0), np.int64(1), np.int64(2)
+GAINS, LOSES, STAYS = np.int64(1), np.int64(-1), np.int64(0)
+NOTHING = np.int64(-1)
+
 _inner = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """What only kernels call; without a way in from Python it compiles in a fraction of the time."""
 
 
-class Tree(NamedTuple):
-    """Combinations and how many persons show them."""
-
-    key: np.ndarray  # (slots) uint64: node and item
-    child: np.ndarray  # (slots) int32: the node below; -1 where the slot is free
-    slot: np.ndarray  # (nodes) int64: where a node stands; -1 for roots
-    count: np.ndarray  # (nodes) int32: persons
-    seen: np.ndarray  # (nodes) int64: when a sequence was last looked at
-    state: np.ndarray  # how many nodes there are, whether there was no place for one, the time for `seen`
-
-
-class Cells(NamedTuple):
-    """What records can show and what they show. Records stand by person, persons by unit."""
-
-    value: np.ndarray  # (columns, records) int32
-    time: np.ndarray  # (records) int32: ranks of published times
-    node: np.ndarray  # the nodes of all columns, levels and values, one behind the other; unique over columns
-    node_start: np.ndarray  # (columns): where those of a column start
-    loss: np.ndarray  # what showing each of them loses
-    n_values: np.ndarray  # (columns)
-    n_levels: np.ndarray  # (columns): this level is hidden
-    person: np.ndarray  # (records) int32
-    start: np.ndarray  # (persons + 1): where the records of a person start
-    group: np.ndarray  # (persons) int32
-    is_closed: np.ndarray  # (persons) bool: shows nothing, since the group is too small
-    level: np.ndarray  # (columns, records) int8: what is shown
-    items: np.ndarray  # (demands, records times columns) int32: what persons show, sorted; by record for ORDER
-    n_items: np.ndarray  # (demands, persons) int32
-    former: np.ndarray  # the items before a bundle was lowered, of persons who are in it
-    n_former: np.ndarray
-
-
-class Demands(NamedTuple):
-    """What is asked, one entry per demand."""
-
-    k: np.ndarray
-    m: np.ndarray
-    share: np.ndarray  # confidence as a fraction, share / share_of; share_of is 0 where none is asked
-    share_of: np.ndarray
-    knows: np.ndarray
-    by_group: np.ndarray  # bool: whether groups are told apart inside a unit
-    has_column: np.ndarray  # (demands, columns) bool
-    root: np.ndarray  # the node of the empty combination, of the first group; at the end that of tuples of labels
-
-
-class Bundles(NamedTuple):
-    """Records that would show the same label."""
-
-    order: np.ndarray  # (orders, bundles): orders in which they are tried, unit by unit; that which loses least counts
-    start: np.ndarray
-    end: np.ndarray
-    record: np.ndarray
-    target: np.ndarray  # (bundles, columns) int8: the levels that they would show; -1 as it is
-    plan: np.ndarray  # (plans, columns, records) int8: levels to begin with in each order; none, or one per order
-
-
-class Units(NamedTuple):
-    """Persons who are worked on by themselves: a group, or all."""
-
-    person: np.ndarray  # (units + 1): where the persons of a unit start
-    bundle: np.ndarray  # (units + 1): where the bundles of a unit start
-
-
-class Scratch(NamedTuple):
-    """Room for combinations while they are gone through."""
-
-    at: np.ndarray  # positions of chosen items
-    before: np.ndarray  # nodes of the combination so far
-    after: np.ndarray
-    path: np.ndarray  # items of the combination
-    new: np.ndarray  # (columns) levels that a record is about to show
-    moved: np.ndarray  # (records) which records of a bundle were lowered
-    was: np.ndarray  # (columns, records) the levels that they had
-    is_open: np.ndarray  # (records) whether they still are lowered
-    best: np.ndarray  # (columns, records) the levels that lose least so far
-
-
 @_inner
-def _slot_of(tree, node, item):
+def _slot_of(table, node, item):
     """Where the child of a node by an item stands or would stand."""
-    key = (np.uint64(node) << np.uint64(32)) | np.uint64(item)
-    mixed = key * np.uint64(0x9E3779B97F4A7C15)
+    key = (np.int64(node) << 32) | np.int64(item)
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(32)
-    last = np.uint64(len(tree.key) - 1)
-    at = np.int64(mixed & last)
-    while tree.child[at] >= 0 and tree.key[at] != key:
-        at = (at + 1) & np.int64(last)
-    return key, at
+    last = len(table) - 1
+    at = np.int64(mixed & np.uint64(last))
+    while table[at, 1] >= 0 and table[at, 0] != key:
+        at = (at + 1) & last
+    return at
 
 
 @_inner
-def _child(tree, node, item):
+def _child(table, nodes, state, node, item):
     """The combination with one item more; made where there is none."""
-    key, at = _slot_of(tree, node, item)
-    if tree.child[at] < 0:
-        new = tree.state[0]
-        if new == len(tree.count):
-            tree.state[1] = 1  # the caller comes again with more room
+    at = _slot_of(table, node, item)
+    if table[at, 1] < 0:
+        new = state[0]
+        if new == len(nodes):
+            state[1] = 1  # the caller comes again with more room
             return np.int64(0)
-        tree.state[0] += 1
-        tree.key[at], tree.child[at], tree.slot[new] = key, new, at
-        tree.count[new], tree.seen[new] = 0, 0
-    return np.int64(tree.child[at])
+        state[0] = new + 1
+        table[at, 0], table[at, 1] = (np.int64(node) << 32) | np.int64(item), new
+        nodes[new, SLOT], nodes[new, COUNT], nodes[new, SEEN] = at, 0, 0
+    return table[at, 1]
 
 
 @_inner
-def _child_if_any(tree, node, item):
-    """The combination with one item more; -1 where there is none."""
-    _, at = _slot_of(tree, node, item)
-    return np.int64(tree.child[at])
-
-
-@_inner
-def _clear(tree, persons_of_root):
-    """Forget all combinations but the roots."""
-    for node in range(tree.state[0]):
-        if tree.slot[node] >= 0:
-            tree.child[tree.slot[node]] = -1
-    n_roots = len(persons_of_root)
-    tree.slot[:n_roots] = -1
-    tree.count[:n_roots] = persons_of_root
-    tree.state[0], tree.state[1] = n_roots, 0
-
-
-@_inner
-def _next(items, at, low, size, most, start, stop):
-    """Go on to the next multiset of items[start:stop], depth first; at[low:size] has its positions. -1: no more."""
-    position = at[size - 1] + 1 if size > low else start
+def _next(items, which, d, sets, low, size, most, start, stop):
+    """Go on to the next multiset of items[start:stop], depth first; sets[AT, low:size] is where they are."""
+    position = sets[AT, size - 1] + 1 if size > low else start
     if size < most and position < stop:
-        at[size] = position
+        sets[AT, size] = position
         return size + 1
     while size > low:
         size -= 1
-        position = at[size] + 1
-        while position < stop and items[position] == items[at[size]]:
+        position = sets[AT, size] + 1
+        while position < stop and items[which, d, position] == items[which, d, sets[AT, size]]:
             position += 1
         if position < stop:
-            at[size] = position
+            sets[AT, size] = position
             return size + 1
-    return -1
+    return NOTHING
 
 
 @_inner
-def _keeps(tree, demands, d, root, node, path, size):
-    """Whether a combination of a demand, the sorted items path[:size], is shown by nobody or as the demand asks."""
-    count = np.int64(tree.count[node])
-    if count == 0:
-        return True
-    if size <= demands.m[d] and count < demands.k[d]:
-        return False
-    if demands.share_of[d] == 0:
-        return True
+def _tells(table, nodes, shares, d, root, sets, size, count):
+    """Whether a set of items, sorted in sets[PATH, :size], tells too much of one of them to who knows the others."""
     for one in range(size):
-        if (one > 0 and path[one] == path[one - 1]) or (one + 1 < size and path[one] == path[one + 1]):
+        item = sets[PATH, one]
+        if (one > 0 and item == sets[PATH, one - 1]) or (one + 1 < size and item == sets[PATH, one + 1]):
             continue
         known = root
         for other in range(size):
             if other != one:
-                known = _child_if_any(tree, known, path[other])
-        if count * demands.share_of[d] > demands.share[d] * np.int64(tree.count[known]):
-            return False
-    return True
+                known = table[_slot_of(table, known, sets[PATH, other]), 1]
+        if count * shares[d, 1] > shares[d, 0] * nodes[known, COUNT]:
+            return True
+    return False
 
 
 @_inner
-def _visit(tree, demands, d, root, items, begin, end, item, copies, change, scratch):
-    """Change the counts of all combinations of items[begin:end] that have an item exactly so often.
+def _visit(
+    table, nodes, state, asked, shares, d, root, items, which, begin, first, behind, end, item, copies, change, sets
+):
+    """Change the counts of all sets of a person's items[begin:end] that have an item exactly so often.
 
-    Says whether all of them keep to the demand then. The copies of the item need not be among the items.
+    Without a change it says whether all of them keep to the demand. The item stands at items[first:behind].
     """
-    deepest = demands.m[d] + (1 if demands.share_of[d] else 0)
-    most = deepest - copies
+    most = asked[d, DEEPEST] - copies
     if most < 0:
         return True
-    first = begin + np.searchsorted(items[begin:end], item)
-    behind = first
-    while behind < end and items[behind] == item:
-        behind += 1
-    at, before, after, path = scratch.at, scratch.before, scratch.after, scratch.path
-    size = 0
-    before[0] = root
+    size = none = copies * 0
+    sets[BEFORE, 0] = root
     while size >= 0:
         if size:
-            before[size] = _child(tree, before[size - 1], items[at[size - 1]])
-            path[size - 1] = items[at[size - 1]]
-        node = before[size]
+            chosen = items[which, d, sets[AT, size - 1]]
+            sets[BEFORE, size] = _child(table, nodes, state, sets[BEFORE, size - 1], chosen)
+            sets[PATH, size - 1] = chosen
+        counted = sets[BEFORE, size]
         for copy in range(copies):
-            node = _child(tree, node, item)
-            path[size + copy] = item
-        after[size] = node
+            counted = _child(table, nodes, state, counted, item)
+            sets[PATH, size + copy] = item
+        sets[AFTER, size] = counted
         whole = size
         while whole >= 0:
             if whole > size:
-                path[whole + copies - 1] = items[at[whole - 1]]
-                after[whole] = _child(tree, after[whole - 1], items[at[whole - 1]])
-            tree.count[after[whole]] += change
-            if change == 0 and not _keeps(tree, demands, d, root, after[whole], path, whole + copies):
-                return False
-            whole = _next(items, at, size, whole, most, behind, end)
-        size = _next(items, at, 0, size, most, begin, first)
+                chosen = items[which, d, sets[AT, whole - 1]]
+                sets[PATH, whole + copies - 1] = chosen
+                sets[AFTER, whole] = _child(table, nodes, state, sets[AFTER, whole - 1], chosen)
+            counted = sets[AFTER, whole]
+            nodes[counted, COUNT] += change
+            count = nodes[counted, COUNT]
+            if change == 0 and count:
+                if whole + copies <= asked[d, M] and count < asked[d, K]:
+                    return False
+                if shares is not None and shares[d, 1]:
+                    is_told = _tells(table, nodes, shares, d, root, sets, whole + copies, count)
+                    if is_told:
+                        return False
+            whole = _next(items, which, d, sets, size, whole, most, behind, end)
+        size = _next(items, which, d, sets, none, size, most, begin, first)
     return True
 
 
 @_inner
-def _touch(tree, node, change, tick):
-    """Change a count once per tick."""
-    if tree.seen[node] == tick:
-        return False
-    tree.seen[node] = tick
-    tree.count[node] += change
-    return True
-
-
-@_inner
-def _visit_further(tree, demands, d, node, items, begin, end, has_item, one, other, change, tick, scratch, size):
+def _visit_further(
+    table, nodes, state, shares, d, node, items, which, begin, end, has_item, one, other, change, sets, size
+):
     """The same for a sequence and each item that it does not have; see `_visit_sequences`."""
     is_kept = True
     for record in range(begin, end):
-        item = items[record]
+        item = np.int64(items[which, d, record])
         is_new = item >= 0
         for i in range(size):
-            is_new = is_new and items[scratch.at[i]] != item
+            is_new = is_new and items[which, d, sets[AT, i]] != item
         if is_new and (has_item or item in (one, other)):
-            further = _child(tree, _child(tree, node, FURTHER), item)
-            if _touch(tree, further, change, tick) and change == 0 and tree.count[further]:
-                count, known = np.int64(tree.count[further]), np.int64(tree.count[node])
-                is_kept = is_kept and count * demands.share_of[d] <= demands.share[d] * known
+            further = _child(table, nodes, state, _child(table, nodes, state, node, FURTHER), item)
+            if nodes[further, SEEN] != state[2]:
+                nodes[further, SEEN] = state[2]
+                nodes[further, COUNT] += change
+                if change == 0 and nodes[further, COUNT]:
+                    is_sure = nodes[further, COUNT] * shares[d, 1] > shares[d, 0] * nodes[node, COUNT]
+                    is_kept = is_kept and not is_sure
     return is_kept
 
 
 @_inner
-def _visit_sequences(tree, demands, d, root, items, time, begin, end, one, other, change, scratch):
+def _visit_sequences(
+    table, nodes, state, asked, shares, d, root, items, which, times, begin, end, one, other, change, sets
+):
     """Change the counts of all sequences of a person's records that have one of two items; see `_visit`.
 
     Sequences are gone through depth first, record by record; each counts once.
     """
-    tree.state[2] += 1
-    tick = tree.state[2]
-    m = demands.m[d]
-    at, nodes = scratch.at, scratch.before
-    nodes[0] = root
+    state[2] += 1
+    m = asked[d, M]
+    goes_further = asked[d, DEEPEST] > m
+    sets[BEFORE, 0] = root
     is_kept = True
-    if demands.share_of[d]:
-        is_kept = _visit_further(tree, demands, d, root, items, begin, end, False, one, other, change, tick, scratch, 0)
-    size = 0
+    size = begin * 0
+    if shares is not None and goes_further:
+        is_kept = _visit_further(
+            table, nodes, state, shares, d, root, items, which, begin, end, False, one, other, change, sets, size
+        )
     position = begin
     while m > 0:
         if position == end:
             if size == 0:
                 break
             size -= 1
-            position = at[size] + 1
+            position = sets[AT, size] + 1
             continue
-        is_free = items[position] >= 0 and (size == 0 or time[at[size - 1]] <= time[position])
+        item = np.int64(items[which, d, position])
+        is_free = item >= 0 and (size == 0 or times[sets[AT, size - 1]] <= times[position])
         for i in range(size):
-            is_free = is_free and at[i] != position
+            is_free = is_free and sets[AT, i] != position
         if not is_free:
             position += 1
             continue
-        at[size] = position
+        sets[AT, size] = position
         has_item = False
         for i in range(size + 1):
-            has_item = has_item or items[at[i]] == one or items[at[i]] == other
-        if not has_item and size + 1 == m and not demands.share_of[d]:
+            has_item = has_item or items[which, d, sets[AT, i]] == one or items[which, d, sets[AT, i]] == other
+        if not has_item and size + 1 == m and not goes_further:
             position += 1
             continue
+        node = _child(table, nodes, state, sets[BEFORE, size], item)
         size += 1
-        nodes[size] = _child(tree, nodes[size - 1], items[position])
-        if has_item and _touch(tree, nodes[size], change, tick) and change == 0:
-            is_kept = is_kept and (tree.count[nodes[size]] == 0 or tree.count[nodes[size]] >= demands.k[d])
-        if demands.share_of[d]:
+        sets[BEFORE, size] = node
+        if has_item and nodes[node, SEEN] != state[2]:
+            nodes[node, SEEN] = state[2]
+            nodes[node, COUNT] += change
+            if change == 0:
+                is_kept = is_kept and (nodes[node, COUNT] == 0 or nodes[node, COUNT] >= asked[d, K])
+        if shares is not None and goes_further:
             is_kept &= _visit_further(
-                tree, demands, d, nodes[size], items, begin, end, has_item, one, other, change, tick, scratch, size
+                table, nodes, state, shares, d, node, items, which, begin, end, has_item, one, other, change, sets, size
             )
         if size < m:
             position = begin
@@ -310,341 +243,270 @@ def _visit_sequences(tree, demands, d, root, items, time, begin, end, one, other
 
 
 @_inner
-def _shown(cells, column, record, level):
-    """The node that a cell shows at a level; -1 where that is hidden."""
-    if level >= cells.n_levels[column]:
-        return np.int64(-1)
-    place = cells.node_start[column] + np.int64(level) * cells.n_values[column] + cells.value[column, record]
-    return np.int64(cells.node[place])
-
-
-@_inner
-def _item(tree, cells, demands, d, record, levels):
-    """The item that a record shows at the given levels of the columns; -1 where all is hidden. Not for VALUES."""
-    n_columns, only = 0, np.int64(-1)
-    is_hidden = True
-    for column in range(len(levels)):
-        if demands.has_column[d, column]:
+def _item(table, nodes, state, asked, has_column, n_values, place, node, level, d, record, which):
+    """The item that a record shows at its levels; NOTHING where all is hidden. Not for VALUES."""
+    n_columns, only, is_hidden = 0, NOTHING, True
+    for column in range(len(n_values)):
+        if has_column[d, column]:
             n_columns += 1
-            only = _shown(cells, column, record, levels[column])
+            only = np.int64(node[place[column, record] + n_values[column] * level[which, column, record]])
             is_hidden = is_hidden and only < 0
-    if is_hidden or (n_columns == 1 and demands.knows[d] != TIMES):
-        return only if n_columns == 1 else np.int64(-1)
-    item = np.int64(d + 1)  # nodes of the tree stand for tuples; those of demands are told apart by the first step
-    item = _child(tree, demands.root[len(demands.k)], item)
-    for column in range(len(levels)):
-        if demands.has_column[d, column]:
-            item = _child(tree, item, _shown(cells, column, record, levels[column]) + 1)
-    if demands.knows[d] == TIMES:
-        item = _child(tree, item, np.int64(cells.time[record]))
+    has_time = asked[d, KNOWS] == TIMES
+    if is_hidden or (n_columns == 1 and not has_time):
+        return only if n_columns == 1 else NOTHING
+    item = asked[len(has_column), ROOT]  # nodes of the tree stand for tuples; those of demands begin with another step
+    for step in range(-1, len(n_values) + has_time):
+        if step < 0 or step == len(n_values) or has_column[d, step]:
+            label = np.int64(d + 1)
+            if step == len(n_values):
+                label = np.int64(place[step, record])
+            elif step >= 0:
+                label = np.int64(node[place[step, record] + n_values[step] * level[which, step, record]]) + 1
+            item = _child(table, nodes, state, item, label)
     return item
 
 
 @_inner
-def _root(cells, demands, d, person):
-    """The empty combination of a person's group."""
-    return demands.root[d] + (np.int64(cells.group[person]) if demands.by_group[d] else 0)
+def _exchange(
+    table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level, items, n_items,
+    times, sets, record, was, will, does, first_person, last_person,
+):  # fmt: skip
+    """A record shows its levels of `will` in place of those of `was`: MOVE counts it.
 
-
-@_inner
-def _copies(items, begin, end, item):
-    """How often an item is among sorted items, and where it starts."""
-    first = begin + np.searchsorted(items[begin:end], item)
-    behind = first
-    while behind < end and items[behind] == item:
-        behind += 1
-    return first, behind - first
-
-
-@_inner
-def _exchange(tree, cells, demands, d, record, old, new, scratch):
-    """A person shows one item in place of another; -1 is nothing."""
-    person = cells.person[record]
-    root = _root(cells, demands, d, person)
-    items = cells.items[d]
-    if demands.knows[d] == ORDER:
-        begin, end = cells.start[person], cells.start[person + 1]
-        _visit_sequences(tree, demands, d, root, items, cells.time, begin, end, old, new, -1, scratch)
-        items[record] = new
-        _visit_sequences(tree, demands, d, root, items, cells.time, begin, end, old, new, 1, scratch)
-        return
-    begin = cells.start[person] * len(cells.n_levels)
-    end = begin + cells.n_items[d, person]
-    if old >= 0:
-        first, copies = _copies(items, begin, end, old)
-        _visit(tree, demands, d, root, items, begin, end, old, copies, -1, scratch)
-        for i in range(first, end - 1):
-            items[i] = items[i + 1]
-        end -= 1
-    if new >= 0:
-        first, copies = _copies(items, begin, end, new)
-        for i in range(end, first, -1):
-            items[i] = items[i - 1]
-        items[first] = new
-        end += 1
-        _visit(tree, demands, d, root, items, begin, end, new, copies + 1, 1, scratch)
-    cells.n_items[d, person] = end - begin
-
-
-@_inner
-def _move(tree, cells, demands, record, levels, scratch):
-    """Show a record at other levels."""
-    for d in range(len(demands.k)):
-        if demands.m[d] == 0 and demands.share_of[d] == 0:
-            continue
-        if demands.knows[d] == VALUES:
-            for column in range(len(levels)):
-                if demands.has_column[d, column] and levels[column] != cells.level[column, record]:
-                    old = _shown(cells, column, record, cells.level[column, record])
-                    new = _shown(cells, column, record, levels[column])
-                    _exchange(tree, cells, demands, d, record, old, new, scratch)
-        else:
-            old = _item(tree, cells, demands, d, record, cells.level[:, record])
-            new = _item(tree, cells, demands, d, record, levels)
-            if old != new:
-                _exchange(tree, cells, demands, d, record, old, new, scratch)
-    for column in range(len(levels)):
-        cells.level[column, record] = levels[column]
-
-
-@_inner
-def _shows_well(tree, cells, demands, d, person, items, n_items, item, scratch):
-    """Whether all combinations with an item that a person shows, or showed before, keep to a demand."""
-    root = _root(cells, demands, d, person)
-    if demands.knows[d] == ORDER:
-        begin, end = cells.start[person], cells.start[person + 1]
-        return _visit_sequences(tree, demands, d, root, items, cells.time, begin, end, item, item, 0, scratch)
-    begin = cells.start[person] * len(cells.n_levels)
-    end = begin + n_items
-    _, copies = _copies(items, begin, end, item)
-    n = 1
-    while n <= copies and _visit(tree, demands, d, root, items, begin, end, item, n, 0, scratch):
-        n += 1
-    return n > copies
-
-
-@_inner
-def _item_fits(tree, cells, demands, d, record, old, new, scratch):
-    """Whether what a person gained with an item and lost with another keeps to a demand."""
-    person = cells.person[record]
-    if new >= 0 and not _shows_well(
-        tree, cells, demands, d, person, cells.items[d], cells.n_items[d, person], new, scratch
-    ):
-        return False
-    return old < 0 or _shows_well(
-        tree, cells, demands, d, person, cells.former[d], cells.n_former[d, person], old, scratch
-    )
-
-
-@_inner
-def _fits(tree, cells, demands, record, former, scratch):
-    """Whether a record that was shown at former levels can be shown as it is now."""
-    for d in range(len(demands.k)):
-        if demands.m[d] == 0 and demands.share_of[d] == 0:
-            continue
-        if demands.knows[d] == VALUES:
-            for column in range(len(former)):
-                if demands.has_column[d, column] and former[column] != cells.level[column, record]:
-                    old = _shown(cells, column, record, former[column])
-                    new = _shown(cells, column, record, cells.level[column, record])
-                    if not _item_fits(tree, cells, demands, d, record, old, new, scratch):
-                        return False
-        else:
-            old = _item(tree, cells, demands, d, record, former)
-            new = _item(tree, cells, demands, d, record, cells.level[:, record])
-            if old != new and not _item_fits(tree, cells, demands, d, record, old, new, scratch):
-                return False
-    return True
-
-
-@_inner
-def _remember(cells, demands, person):
-    """Keep what a person shows before a bundle is lowered."""
-    width = len(cells.n_levels)
-    for d in range(len(demands.k)):
-        if demands.knows[d] == ORDER:
-            begin, end = cells.start[person], cells.start[person + 1]
-        else:
-            begin = cells.start[person] * width
-            end = begin + cells.n_items[d, person]
-        for i in range(begin, end):
-            cells.former[d, i] = cells.items[d, i]
-        cells.n_former[d, person] = cells.n_items[d, person]
-
-
-@_inner
-def _others_keep(tree, cells, demands, record, former, first_person, last_person, scratch):
-    """Whether confidence holds for those who still show what a record showed at former levels."""
-    for d in range(len(demands.k)):
-        if demands.share_of[d] == 0:
-            continue
-        for column in range(len(former)):
-            if demands.knows[d] == VALUES:
-                if not demands.has_column[d, column] or former[column] == cells.level[column, record]:
-                    continue
-                old = _shown(cells, column, record, former[column])
-            elif column == 0:
-                old = _item(tree, cells, demands, d, record, former)
-            else:
-                break
-            if old < 0:
-                continue
-            root = _root(cells, demands, d, cells.person[record])
-            for person in range(first_person, last_person):
-                if _root(cells, demands, d, person) == root and not _shows_well(
-                    tree, cells, demands, d, person, cells.items[d], cells.n_items[d, person], old, scratch
-                ):
-                    return False
-    return True
-
-
-@_inner
-def _take_back(tree, cells, demands, scratch, i):
-    """Show a lowered record as before."""
-    scratch.is_open[i] = False
-    for column in range(len(scratch.new)):
-        scratch.new[column] = scratch.was[column, i]
-    _move(tree, cells, demands, scratch.moved[i], scratch.new, scratch)
-
-
-@_inner
-def _lower(tree, cells, demands, records, target, first_person, last_person, scratch):
-    """Show records at target levels (-1: as it is) as far as demands allow; says how many could be.
-
-    Says too whether others might be able to where these are not: where something else was given up for it, or where
-    one record of a person stands in the way of another.
+    CHECK says whether what its person gained and lost by that keeps to the demands, CHECK_OTHERS whether confidence
+    holds for those who still show what the record showed.
     """
-    n, last, has_loss, has_several = 0, -1, False, False
-    for record in records:
-        person = cells.person[record]
-        if cells.is_closed[person]:
+    n_columns = len(n_values)
+    for d in range(len(has_column)):
+        if asked[d, DEEPEST] == 0 or (does == CHECK_OTHERS and asked[d, DEEPEST] == asked[d, M]):
             continue
+        for column in range(n_columns if asked[d, KNOWS] == VALUES else 1):
+            if asked[d, KNOWS] == VALUES:
+                if not has_column[d, column] or level[was, column, record] == level[will, column, record]:
+                    continue
+                old = np.int64(node[place[column, record] + n_values[column] * level[was, column, record]])
+                new = np.int64(node[place[column, record] + n_values[column] * level[will, column, record]])
+            else:
+                old = _item(table, nodes, state, asked, has_column, n_values, place, node, level, d, record, was)
+                new = _item(table, nodes, state, asked, has_column, n_values, place, node, level, d, record, will)
+                if old == new and does != CHECK_OTHERS:
+                    continue
+            own = np.int64(person[record])
+            first_who, last_who = own, own + 1
+            if does == CHECK_OTHERS:
+                first_who, last_who = first_person, last_person
+            for who in range(first_who, last_who):
+                root = asked[d, ROOT] + asked[d, BY_GROUP] * group[who]
+                if root != asked[d, ROOT] + asked[d, BY_GROUP] * group[own]:
+                    continue
+                for turn in range(1 if does == CHECK_OTHERS else 2):  # what is lost, then what is gained
+                    item = new if turn else old
+                    which = FORMER if does == CHECK and turn == 0 else SHOWN
+                    change = (2 * turn - 1) * (does == MOVE)
+                    if times is not None and asked[d, KNOWS] == ORDER:
+                        begin, end = start[who], start[who + 1]
+                        one, other = (old, new) if change else (item, item)
+                        if change > 0:
+                            items[SHOWN, d, record] = new
+                        if one < 0 and other < 0:
+                            continue
+                        is_kept = _visit_sequences(
+                            table, nodes, state, asked, shares, d, root, items, which, times, begin, end, one, other,
+                            change, sets,
+                        )  # fmt: skip
+                        if change == 0 and not is_kept:
+                            return False
+                        continue
+                    if item < 0:
+                        continue
+                    begin = start[who] * n_columns
+                    end = begin + n_items[which, d, who]
+                    first, behind = begin, end
+                    while first < behind:  # the first of them that is not smaller
+                        middle = (first + behind) // 2
+                        if items[which, d, middle] < item:
+                            first = middle + 1
+                        else:
+                            behind = middle
+                    while behind < end and items[which, d, behind] == item:
+                        behind += 1
+                    if change > 0:
+                        for i in range(end, first, -1):
+                            items[which, d, i] = items[which, d, i - 1]
+                        items[which, d, first] = item
+                        behind += 1
+                        end += 1
+                    for copies in range(behind - first if change else 1, behind - first + 1):
+                        is_kept = _visit(
+                            table, nodes, state, asked, shares, d, root, items, which, begin, first, behind, end, item,
+                            copies, change, sets,
+                        )  # fmt: skip
+                        if not is_kept:
+                            return False
+                    if change < 0:
+                        for i in range(first, end - 1):
+                            items[which, d, i] = items[which, d, i + 1]
+                        end -= 1
+                    n_items[which, d, who] = end - begin
+    if does == MOVE:
+        for column in range(n_columns):
+            level[NOW, column, record] = level[will, column, record]
+    return True
+
+
+@_inner
+def _lower(
+    table, nodes, state, asked, shares, has_column, n_values, n_levels, place, node, person, start, group, level, items,
+    n_items, times, sets, moved, record, begin, end, target, bundle, plan, planned, first_person, last_person,
+):  # fmt: skip
+    """Show record[begin:end] at the target levels of a bundle (-1: as it is) as far as demands allow.
+
+    Says how many could be, and whether others might be able to where these are not: where something else was given up
+    for it, or where one record of a person stands in the way of another. With a plan, only records that have the level
+    in it are shown.
+    """
+    n_columns = len(n_values)
+    n, last, has_loss, has_several = 0, NOTHING, False, False
+    for at in range(begin, end):
+        one = record[at]
         is_higher, is_lower = False, False
-        for column in range(len(target)):
-            scratch.new[column] = cells.level[column, record] if target[column] < 0 else target[column]
-            is_higher = is_higher or scratch.new[column] < cells.level[column, record]
-            is_lower = is_lower or scratch.new[column] > cells.level[column, record]
+        for column in range(n_columns):
+            now, then = level[NOW, column, one], target[bundle, column]
+            if then < 0:
+                then = now
+            elif planned >= 0:
+                is_lower = is_lower or plan[planned, column, one] != then
+            level[NEXT, column, one] = then
+            is_higher = is_higher or then < now
+            is_lower = is_lower or then > now
         if is_lower or not is_higher:
             continue
-        has_several = has_several or person == last
-        if person != last:
-            _remember(cells, demands, person)
-            last = person
-        scratch.moved[n], scratch.is_open[n] = record, True
-        for column in range(len(target)):
-            scratch.was[column, n] = cells.level[column, record]
-            has_loss = has_loss or cells.level[column, record] < cells.n_levels[column]
-        _move(tree, cells, demands, record, scratch.new, scratch)
+        who = np.int64(person[one])
+        has_several = has_several or who == last
+        if who != last:
+            last = who
+            for d in range(len(has_column)):  # what the person shows before
+                n_items[FORMER, d, who] = n_items[SHOWN, d, who]
+                from_item, to_item = start[who] * n_columns, start[who] * n_columns + n_items[SHOWN, d, who]
+                if asked[d, KNOWS] == ORDER:
+                    from_item, to_item = start[who], start[who + 1]
+                for i in range(from_item, to_item):
+                    items[FORMER, d, i] = items[SHOWN, d, i]
+        for column in range(n_columns):
+            level[WAS, column, one] = level[NOW, column, one]
+            has_loss = has_loss or level[NOW, column, one] < n_levels[column]
+        moved[n] = one
         n += 1
+        _exchange(
+            table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level, items,
+            n_items, times, sets, one, NOW, NEXT, MOVE, first_person, last_person,
+        )  # fmt: skip
     left, is_changed = n, True
     while is_changed and left:
         is_changed = False
         for i in range(n):
-            if scratch.is_open[i] and not _fits(tree, cells, demands, scratch.moved[i], scratch.was[:, i], scratch):
-                _take_back(tree, cells, demands, scratch, i)
+            if moved[i] >= 0 and not _exchange(
+                table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level,
+                items, n_items, times, sets, moved[i], WAS, NOW, CHECK, first_person, last_person,
+            ):  # fmt: skip
+                _exchange(
+                    table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level,
+                    items, n_items, times, sets, moved[i], NOW, WAS, MOVE, first_person, last_person,
+                )  # fmt: skip
+                moved[i] = NOTHING
                 is_changed = True
                 left -= 1
-    if left and has_loss and demands.share_of.any():
+    if shares is not None:
+        has_several = True
         is_kept = True
         for i in range(n):
-            is_kept = is_kept and (
-                not scratch.is_open[i]
-                or _others_keep(
-                    tree, cells, demands, scratch.moved[i], scratch.was[:, i], first_person, last_person, scratch
-                )
-            )
-        if not is_kept:
-            for i in range(n):
-                if scratch.is_open[i]:
-                    _take_back(tree, cells, demands, scratch, i)
-            left = 0
-    return left, has_loss or has_several or demands.share_of.any()
-
-
-@_inner
-def _begin(tree, cells, demands, units, unit, persons_of_root, is_whole):
-    """Hide all that the persons of a unit show."""
-    first, last = units.person[unit], units.person[unit + 1]
-    begin, end = cells.start[first], cells.start[last]
-    if not is_whole:
-        persons_of_root[1 : len(demands.k) + 1] = last - first
-    _clear(tree, persons_of_root)
-    for column in range(len(cells.n_levels)):
-        cells.level[column, begin:end] = cells.n_levels[column]
-    for d in range(len(demands.k)):
-        cells.n_items[d, first:last] = 0
-        if demands.knows[d] == ORDER:
-            cells.items[d, begin:end] = -1
-
-
-@_inner
-def _lower_all(tree, cells, demands, bundles, order, first, last, scratch):
-    """Lower bundles again and again until none can be lowered further."""
-    is_changed = True
-    while is_changed and not tree.state[1]:
-        is_changed = False
-        for bundle in order:
-            records = bundles.record[bundles.start[bundle] : bundles.end[bundle]]
-            target = bundles.target[bundle]
-            n, can_more = _lower(tree, cells, demands, records, target, first, last, scratch)
-            if n == 0 and can_more:
-                for i in range(len(records)):
-                    n += _lower(tree, cells, demands, records[i : i + 1], target, first, last, scratch)[0]
-            is_changed = is_changed or n > 0
-            if tree.state[1]:
-                break
-
-
-@_inner
-def _lower_as_planned(tree, cells, demands, bundles, order, plan, first, last, scratch):
-    """Lower of each bundle of one column the records that a plan has at this level."""
-    for bundle in order:
-        records = bundles.record[bundles.start[bundle] : bundles.end[bundle]]
-        target = bundles.target[bundle]
-        column = np.argmax(target)
-        if (target >= 0).sum() == 1:
-            records = records[plan[column][records] == target[column]]
-            _lower(tree, cells, demands, records, target, first, last, scratch)
-
-
-@_inner
-def _loss(cells, begin, end):
-    """What is lost in records."""
-    loss = 0.0
-    for column in range(len(cells.n_levels)):
-        for record in range(begin, end):
-            level = np.int64(cells.level[column, record])
-            if level < cells.n_levels[column]:
-                place = cells.node_start[column] + level * cells.n_values[column] + cells.value[column, record]
-                loss += cells.loss[place]
-            else:
-                loss += 1.0
-    return loss
+            if has_loss and moved[i] >= 0:
+                is_kept = is_kept and _exchange(
+                    table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level,
+                    items, n_items, times, sets, moved[i], WAS, NOW, CHECK_OTHERS, first_person, last_person,
+                )  # fmt: skip
+        for i in range(n):
+            if not is_kept and moved[i] >= 0:
+                _exchange(
+                    table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level,
+                    items, n_items, times, sets, moved[i], NOW, WAS, MOVE, first_person, last_person,
+                )  # fmt: skip
+                left = 0
+    return left, has_loss or has_several
 
 
 @njit(cache=True, nogil=True)
-def show_bundles(tree, cells, demands, bundles, units, scratch, persons_of_root, is_whole, first_unit, last_unit):
+def show_bundles(
+    table, nodes, state, asked, shares, has_column, n_values, n_levels, place, node, loss, person, start, group, level,
+    items, n_items, times, sets, moved, record, begin_of_bundle, end_of_bundle, target, order, plan, person_of_unit,
+    bundle_of_unit, persons_of_root, is_whole, first_unit, last_unit,
+):  # fmt: skip
     """Show as much of units as demands allow, in the order of bundles that loses least.
 
-    Gives the unit that was not finished since the tree has too little room: `last_unit` where all are.
+    Gives the unit that was not finished since the tree has too little room: `last_unit` where all are. A unit is
+    worked on by itself: a group, or all. `order` has the orders in which bundles are tried, unit by unit; `plan` the
+    levels to begin with in each of them, none or one per order.
     """
+    n_columns = len(n_values)
     for unit in range(first_unit, last_unit):
-        first, last = units.person[unit], units.person[unit + 1]
-        begin, end = cells.start[first], cells.start[last]
+        first, last = person_of_unit[unit], person_of_unit[unit + 1]
         least = np.inf
-        for way in range(max(len(bundles.order), len(bundles.plan))):
-            _begin(tree, cells, demands, units, unit, persons_of_root, is_whole)
-            order = bundles.order[way, units.bundle[unit] : units.bundle[unit + 1]]
-            if len(bundles.plan):
-                _lower_as_planned(tree, cells, demands, bundles, order, bundles.plan[way], first, last, scratch)
-            _lower_all(tree, cells, demands, bundles, order, first, last, scratch)
-            if tree.state[1]:
+        for way in range(max(len(order), len(plan))):
+            for i in range(state[0]):  # forget all combinations but the roots
+                if nodes[i, SLOT] >= 0:
+                    table[nodes[i, SLOT], 1] = -1
+            for i in range(len(persons_of_root)):
+                is_of_unit = not is_whole and 0 < i <= len(has_column)
+                nodes[i, SLOT] = -1
+                nodes[i, COUNT] = last - first if is_of_unit else persons_of_root[i]
+            state[0], state[1] = len(persons_of_root), 0
+            for one in range(start[first], start[last]):  # hide all
+                for column in range(n_columns):
+                    level[NOW, column, one] = n_levels[column]
+                for d in range(len(has_column)):
+                    if asked[d, KNOWS] == ORDER:
+                        items[SHOWN, d, one] = -1
+            for who in range(first, last):
+                for d in range(len(has_column)):
+                    n_items[SHOWN, d, who] = 0
+            planned = way if len(plan) else NOTHING
+            is_changed = True
+            while is_changed and not state[1]:
+                is_changed = planned >= 0
+                for at in range(bundle_of_unit[unit], bundle_of_unit[unit + 1]):
+                    bundle = order[way, at]
+                    n_targets = 0
+                    for column in range(n_columns):
+                        n_targets += target[bundle, column] >= 0
+                    if planned >= 0 and n_targets != 1:
+                        continue
+                    begin, end = begin_of_bundle[bundle], end_of_bundle[bundle]
+                    n, can_more = 0, True
+                    for turn in range(end - begin + 1):  # all together, then one by one
+                        low, high = (begin + turn - 1, begin + turn) if turn else (begin, end)
+                        n_lowered, can_more = _lower(
+                            table, nodes, state, asked, shares, has_column, n_values, n_levels, place, node, person,
+                            start, group, level, items, n_items, times, sets, moved, record, low, high, target, bundle,
+                            plan, planned, first, last,
+                        )  # fmt: skip
+                        n += n_lowered
+                        if turn == 0 and (n or not can_more or planned >= 0):
+                            break
+                    is_changed = is_changed or n > 0
+                    if state[1]:
+                        break
+                planned = NOTHING
+            if state[1]:
                 return unit
-            loss = _loss(cells, begin, end)
-            if loss < least:
-                least = loss
-                scratch.best[:, begin:end] = cells.level[:, begin:end]
-        cells.level[:, begin:end] = scratch.best[:, begin:end]
+            lost = 0.0
+            for column in range(n_columns):
+                for one in range(start[first], start[last]):
+                    lost += loss[place[column, one] + n_values[column] * level[NOW, column, one]]
+            if lost < least:
+                least = lost
+                for one in range(start[first], start[last]):
+                    for column in range(n_columns):
+                        level[BEST, column, one] = level[NOW, column, one]
     return last_unit
 
 

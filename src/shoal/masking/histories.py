@@ -209,106 +209,100 @@ class _Ordered:
 
 def _show(ordered: _Ordered, progress: Progress) -> NDArray[np.int8]:
     """The level of each demanded column and record, in the order of `ordered`."""
-    cells = _cells(ordered)
-    demands, persons_of_root = _demands(ordered)
+    n_columns, n_records = ordered.value.shape
+    asked, shares, has_column, persons_of_root = _demands(ordered)
+    place, node, loss = _labels(ordered)
     bundles, bundle_start = _bundles(ordered)
-    units = hiding.Units(ordered.unit_start.astype(np.int64), bundle_start)
-    n_columns, n_records = cells.level.shape
+    n_levels = np.array([len(column.node_of_value) for column in ordered.columns], np.int64)
     deepest = max(min(demand.deepest, n_records * n_columns) for demand in ordered.demands) + 2
-    scratch = hiding.Scratch(
-        at=np.zeros(deepest, np.int64),
-        before=np.zeros(deepest, np.int64),
-        after=np.zeros(deepest, np.int64),
-        path=np.zeros(deepest, np.int64),
-        new=np.zeros(n_columns, np.int8),
-        moved=np.zeros(n_records, np.int64),
-        was=np.zeros((n_columns, n_records), np.int8),
-        is_open=np.zeros(n_records, np.bool_),
-        best=np.zeros((n_columns, n_records), np.int8),
+    level = np.empty((4, n_columns, n_records), np.int8)
+    arrays = (
+        asked,
+        shares,
+        has_column,
+        np.array([column.node_of_value.shape[1] for column in ordered.columns], np.int64),
+        n_levels,
+        place,
+        node,
+        loss,
+        ordered.person,
+        ordered.start.astype(np.int64),
+        ordered.group,
+        level,
+        np.full((2, len(ordered.demands), n_records * n_columns), -1, np.int32),
+        np.zeros((2, len(ordered.demands), ordered.n_persons), np.int32),
+        ordered.time if any(demand.knows == "order" for demand in ordered.demands) else None,
+        np.zeros((4, deepest), np.int64),
+        np.zeros(n_records, np.int64),
+        *bundles,
+        ordered.unit_start.astype(np.int64),
+        bundle_start,
+        persons_of_root,
+        ordered.is_whole,
     )
     room = FIRST_ROOM
     while room < len(persons_of_root) + 1:
         room *= 4
     tree = _tree(room)
-    n_units = len(units.person) - 1
+    n_units = len(ordered.unit_start) - 1
     unit, step = 0, max(1, n_units // 50)
     while unit < n_units:
         progress(STAGE, unit / n_units)
         last = min(unit + step, n_units)
-        unit = hiding.show_bundles(
-            tree, cells, demands, bundles, units, scratch, persons_of_root, ordered.is_whole, unit, last
-        )
+        unit = hiding.show_bundles(*tree, *arrays, unit, last)
         if unit < last:
             room *= 4
             tree = _tree(room)
-    return cells.level
+    return level[hiding.BEST]
 
 
-def _tree(room: int) -> hiding.Tree:
-    return hiding.Tree(
-        key=np.zeros(2 * room, np.uint64),
-        child=np.full(2 * room, -1, np.int32),
-        slot=np.full(room, -1, np.int64),
-        count=np.zeros(room, np.int32),
-        seen=np.zeros(room, np.int64),
-        state=np.zeros(3, np.int64),
-    )
+def _tree(room: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Room for so many combinations: the hash table, the nodes, and how many there are."""
+    table = np.zeros((2 * room, 2), np.int64)
+    table[:, 1] = -1
+    return table, np.zeros((room, 3), np.int64), np.zeros(3, np.int64)
 
 
-def _cells(ordered: _Ordered) -> hiding.Cells:
-    n_columns, n_records = ordered.value.shape
-    nodes, first_node = [], 0
-    for column in ordered.columns:
-        nodes.append(column.node_of_value.astype(np.int32).ravel() + np.int32(first_node))
+def _labels(ordered: _Ordered) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Where the labels of each record's values start, the node of each label, and what it loses; hidden comes last."""
+    places, nodes, losses = [], [], []
+    n_labels, first_node = 0, 0
+    for column, value in zip(ordered.columns, ordered.value, strict=True):
+        n_values = column.node_of_value.shape[1]
+        places.append(value + np.int32(n_labels))
+        nodes += [column.node_of_value.ravel() + first_node, np.full(n_values, -1)]
+        losses += [column.loss_of_level.ravel(), np.ones(n_values)]
+        n_labels += column.node_of_value.size + n_values
         first_node += int(column.node_of_value.max(initial=-1)) + 1
-    sizes = [len(of_column) for of_column in nodes]
-    n_levels = np.array([len(column.node_of_value) for column in ordered.columns], np.int64)
-    slots = (len(ordered.demands), n_records * n_columns)
-    return hiding.Cells(
-        value=ordered.value,
-        time=ordered.time,
-        node=np.concatenate(nodes),
-        loss=np.concatenate([column.loss_of_level.ravel() for column in ordered.columns]).astype(np.float64),
-        node_start=np.array([0, *np.cumsum(sizes)[:-1]], np.int64),
-        n_values=np.array([column.node_of_value.shape[1] for column in ordered.columns], np.int64),
-        n_levels=n_levels,
-        person=ordered.person,
-        start=ordered.start.astype(np.int64),
-        group=ordered.group,
-        is_closed=ordered.is_closed(),
-        level=np.repeat(n_levels.astype(np.int8)[:, None], n_records, axis=1),
-        items=np.full(slots, -1, np.int32),
-        n_items=np.zeros((len(ordered.demands), ordered.n_persons), np.int32),
-        former=np.full(slots, -1, np.int32),
-        n_former=np.zeros((len(ordered.demands), ordered.n_persons), np.int32),
+    return (
+        np.array([*places, ordered.time], np.int32),
+        np.concatenate(nodes).astype(np.int32),
+        np.concatenate(losses).astype(np.float64),
     )
 
 
-def _demands(ordered: _Ordered) -> tuple[hiding.Demands, NDArray[np.int32]]:
-    """The demands as arrays, and how many persons each root of the tree has."""
-    most_items = ordered.value.size
-    has_column = np.zeros((len(ordered.demands), len(ordered.columns)), np.bool_)
-    roots, persons_of_root = [], [0]  # node 0 is where no combination is
+def _demands(
+    ordered: _Ordered,
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.bool_], NDArray[np.int64]]:
+    """What is asked, what shares are asked, of which columns, and how many persons each root of the tree has."""
+    n_demands, most_items = len(ordered.demands), ordered.value.size
+    asked = np.zeros((n_demands + 1, 6), np.int64)
+    shares = np.zeros((n_demands, 2), np.int64)
+    has_column = np.zeros((n_demands, len(ordered.columns)), np.bool_)
+    persons_of_root = [0]  # node 0 is where no combination is
     for at, demand in enumerate(ordered.demands):
+        m = min(demand.m, most_items)
+        by_group = ordered.is_whole and demand.by_group
+        asked[at] = demand.k, m, m + (demand.c is not None), KNOWS[demand.knows], by_group, len(persons_of_root)
+        if demand.c is not None:
+            shares[at] = demand.c.numerator, demand.c.denominator
         has_column[at, [ordered.place_of_column[column] for column in demand.columns]] = True
-        roots.append(len(persons_of_root))
-        if ordered.is_whole and demand.by_group:
+        if by_group:
             persons_of_root += np.bincount(ordered.group, minlength=ordered.n_groups).tolist()
         else:
             persons_of_root.append(ordered.n_persons)
-    demands = hiding.Demands(
-        k=np.array([demand.k for demand in ordered.demands], np.int64),
-        m=np.array([min(demand.m, most_items) for demand in ordered.demands], np.int64),
-        share=np.array([demand.c.numerator if demand.c is not None else 0 for demand in ordered.demands], np.int64),
-        share_of=np.array(
-            [demand.c.denominator if demand.c is not None else 0 for demand in ordered.demands], np.int64
-        ),
-        knows=np.array([KNOWS[demand.knows] for demand in ordered.demands], np.int64),
-        by_group=np.array([ordered.is_whole and demand.by_group for demand in ordered.demands], np.bool_),
-        has_column=has_column,
-        root=np.array([*roots, len(persons_of_root)], np.int64),
-    )
-    return demands, np.array([*persons_of_root, 0], np.int32)
+    asked[n_demands, hiding.ROOT] = len(persons_of_root)
+    return asked, shares if shares.any() else None, has_column, np.array([*persons_of_root, 0], np.int64)
 
 
 class _Part(NamedTuple):
@@ -324,8 +318,19 @@ class _Part(NamedTuple):
     target: NDArray[np.int8]
 
 
-def _bundles(ordered: _Ordered) -> tuple[hiding.Bundles, NDArray[np.int64]]:
-    """The bundles of all units in the order in which they are tried, and where those of each unit start."""
+class _Bundles(NamedTuple):
+    """Records that would show the same label, as the kernel takes them."""
+
+    record: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    target: NDArray[np.int8]  # (bundles, columns): the levels that they would show; -1 as it is
+    order: NDArray[np.int64]
+    plan: NDArray[np.int8]  # (plans, columns, records)
+
+
+def _bundles(ordered: _Ordered) -> tuple[_Bundles, NDArray[np.int64]]:
+    """The bundles of all units in the orders in which they are tried, and where those of each unit start."""
     parts, records, n_records = [], [], 0
     for stage, way in _ways(ordered):
         part, of_part = _bundles_of_way(ordered, stage, way, n_records)
@@ -334,12 +339,15 @@ def _bundles(ordered: _Ordered) -> tuple[hiding.Bundles, NDArray[np.int64]]:
         n_records += len(of_part)
     whole = _Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     orders = _orders(ordered, whole)
-    bundles = hiding.Bundles(
-        order=np.array(orders),
-        start=whole.start,
-        end=whole.end,
-        record=np.concatenate(records),
+    record = np.concatenate(records)
+    is_open = ~ordered.is_closed()[ordered.person[record]]
+    behind = np.append(0, np.cumsum(is_open))
+    bundles = _Bundles(
+        record=record[is_open],
+        start=behind[whole.start],
+        end=behind[whole.end],
         target=whole.target,
+        order=np.array(orders),
         plan=_plans(ordered),
     )
     return bundles, np.searchsorted(whole.unit[orders[0]], np.arange(len(ordered.unit_start)))
