@@ -54,7 +54,7 @@ def assess(
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = against_adversary(table, models, knowledge, is_linked=True)
     known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
-    risk, verdict = look_at_table(table.frame, schema, models, known=known)
+    risk, verdict = look_at_table(table.frame, schema, models, known=known, sample=table.sample)
     return Assessment(risk, verdict, time.perf_counter() - started, table.notes, ane=0.0)  # nothing is masked yet
 
 

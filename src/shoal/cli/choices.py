@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from shoal.registry import Registry
 Flags = Mapping[str, Any]
 
-SINGLE_FLAGS = ("person", "person_ids", "time", "time_as", "time_of_day", "shared_dates", "zone", "missing")
+SINGLE_FLAGS = (
+    "person", "person_ids", "time", "time_as", "time_of_day", "shared_dates", "zone", "missing", "weight", "household",
+)  # fmt: skip
 COLUMN_FLAGS = {
     "quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped", "confirm": "confirmed",
-    "missing_tells_nothing": "missing_tells_nothing",
+    "missing_tells_nothing": "missing_tells_nothing", "strata": "strata",
 }  # fmt: skip
 
 BUDGET_FLAGS = ("max_suppressed", "max_records", "max_alone", "allow_alone")

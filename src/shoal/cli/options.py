@@ -133,6 +133,12 @@ columns = _together(
                  "are nobody's own value: auto, off, or per column, age=5, born=year. May be repeated."),
     _flag("--hierarchy", is_common=True, multiple=True, metavar="C=FILE", help="The value hierarchy of a "
                  "column, in ARX's CSV format."),
+    _flag("--weight", metavar="C", help="Where the table is a sample: the column of sampling weights. It is published "
+                 "only where --keep names it too."),
+    _flag("--household", metavar="C", help="The column that names who lives together, for the risk of households. "
+                 "It is never published."),
+    _columns("--strata", "The columns by which the sample was drawn; not published unless they have a role besides.",
+             is_common=False),
 )  # fmt: skip
 
 source = _together(

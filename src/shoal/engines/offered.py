@@ -27,6 +27,7 @@ def why_not_in_portions(job: Job) -> list[str]:
     if not job.roles.links_records:
         why.append("person_ids='none': the person of every record is kept for the steward and counted in memory.")
     why += _missing(job)
+    why += _sample(job)
     if job.roles.time is not None:
         why.append(f"The time column '{job.roles.time}' is published by the order of a person's records.")
     why += _hierarchies(job)
@@ -76,6 +77,7 @@ def why_not_on_spark(job: Job) -> list[str]:
             "such as 5 or 'year', or switch rounding off."
         )
     why += _missing(job)
+    why += _sample(job)
     if not job.roles.links_records:
         why.append(
             "person_ids='none' is not offered on Spark: which records belong to one person would have to be kept row "
@@ -97,6 +99,12 @@ def _missing(job: Job) -> list[str]:
         return []
     named = listed([f"'{name}'" for name in silent])
     return [f"A missing {named} tells nothing: who has a value is counted in memory."]
+
+
+def _sample(job: Job) -> list[str]:
+    """Why a table that is a sample needs memory."""
+    named = [f"{role} = '{name}'" for name, role in job.roles.of_sample()]
+    return [f"{', '.join(named)}: the risk of a sample is counted in memory."] if named else []
 
 
 def _names(job: Job) -> tuple[str, ...]:

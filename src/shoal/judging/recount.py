@@ -33,6 +33,7 @@ from shoal.models.counts import BACKGROUND, EVERYTHING, HISTORIES, JOINT, SPREAD
 from shoal.table.adversary import Known
 from shoal.table.columns import code_values, persons_of
 from shoal.table.own_columns import GROUP, MEMBER, RECORDS
+from shoal.table.sample import Sample
 from shoal.table.schema import Schema
 from shoal.table.times import times_of_day
 
@@ -78,17 +79,34 @@ QUASI_TAKEN_AS_EXACT = (
 
 
 def look_at_table(
-    frame: pl.DataFrame, schema: Schema, models: Sequence[Model], *, known: Known | None = None
+    frame: pl.DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    *,
+    known: Known | None = None,
+    sample: Sample | None = None,
 ) -> tuple[Risk, Verdict]:
     """A table as it is: records with equal quasi-identifiers form a group."""
     seen = replace(Observation.of_frame(frame, schema), known=known)
     counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
-    return risk_of_table(seen, counts, frame, schema), judge(models, counts, checked_from=TABLE)
+    return risk_of_table(seen, counts, frame, schema, sample), judge(models, counts, checked_from=TABLE)
 
 
-def risk_of_table(seen: Observation, counts: GroupCounts, frame: pl.DataFrame, schema: Schema) -> Risk:
+def risk_of_table(
+    seen: Observation, counts: GroupCounts, frame: pl.DataFrame, schema: Schema, sample: Sample | None = None
+) -> Risk:
     """The risk of a table as it is, with who is alone by what it has beside quasi-identifiers."""
-    return _with_alone(measure_risk(seen, counts), look_for_alone(seen, frame, schema, is_release=False))
+    risk = _with_alone(measure_risk(seen, counts), look_for_alone(seen, frame, schema, is_release=False))
+    return _with_population(risk, seen, sample, frame, schema)
+
+
+def _with_population(risk: Risk, seen: Observation, sample: Sample | None, frame: pl.DataFrame, schema: Schema) -> Risk:
+    """The risk, and that with respect to the population where the table is a sample of one."""
+    if sample is None:
+        return risk
+    from shoal.judging.population import population_risk
+
+    return replace(risk, population=population_risk(seen, sample, frame, schema))
 
 
 def _with_alone(risk: Risk, alone: Alone) -> Risk:
@@ -105,15 +123,21 @@ def look_at_release(
     linked: pl.DataFrame | None = None,
     excluded: pl.DataFrame | None = None,
     limit: AloneLimit | None = None,
+    sample: Sample | None = None,
 ) -> tuple[Risk, Verdict]:
     """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`, `excluded`).
 
     What the table is taken to be is said by its mask, and by nothing in the table. A release in which more persons than
-    `limit` says are alone in their group by what else leaves does not hold.
+    `limit` says are alone in their group by what else leaves does not hold. How the records were drawn is said by
+    `sample`, in the order of the table.
     """
     risk, verdict, alone = _look_at_release(
         frame, schema, models, mask=mask, tables=tables or {}, linked=linked, excluded=excluded
     )
+    if sample is not None and mask.links_values and mask.shows_groups:
+        seen = Observation.of_frame(frame, schema if schema.links_records else replace(schema, person=None,
+                                    person_ids="pseudonyms"))  # fmt: skip
+        risk = _with_population(risk, seen, sample, frame, schema)
     return _with_alone(risk, alone), (limit or AloneLimit()).judged(verdict, alone, schema)
 
 
@@ -513,7 +537,12 @@ def groups_are_alike(frame: pl.DataFrame, schema: Schema) -> bool:
 
 def problems_of_columns(columns: Sequence[str], schema: Schema, *, mask: type[Mask] = Mask) -> list[str]:
     """What a release must not show, whatever the models say. A column of groups is one that some masks make."""
-    problems = [f"'{name}' is published, but the policy drops it." for name in schema.dropped if name in columns]
+    problems = [
+        f"'{name}' is published, but the policy "
+        + ("drops it." if role == "dropped" else f"names it as {role}, which does not leave unless it is kept too.")
+        for name, role in schema.hidden.items()
+        if name in columns
+    ]
     if not schema.links_records and schema.person in columns:
         problems.append(f"'{schema.person}' is published, but the policy publishes no person ids.")
     named = {name for name, _ in schema.roles()} | (set() if mask.links_values else {GROUP})

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.judging.observation import Observation
 from shoal.models.counts import GroupCounts
+
+if TYPE_CHECKING:
+    from shoal.judging.population import PopulationRisk
 
 NEEDS = frozenset({"persons", "records", "squared_records", "most_records", "most_persons_of_value"})
 
@@ -44,6 +48,8 @@ class Risk:
         How many persons are alone in their group by what else is shown: "kept" (all kept columns together), "count"
         (their number of records), "time", and each sensitive column by its name; what there is not has no key
         (`shoal.judging.alone`).
+    population
+        Where the table is a sample: the risk with respect to the population (`shoal.judging.population`).
     """
 
     records: int
@@ -62,6 +68,12 @@ class Risk:
     marketer_risk: float
     unique_persons: int
     alone_by: dict[str, int] = field(default_factory=dict)
+    population: PopulationRisk | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of the JSON contract; what a table is not has no key."""
+        told = asdict(self)
+        return {key: value for key, value in told.items() if key != "population" or value is not None}
 
 
 def measure_risk(seen: Observation, counts: GroupCounts | None = None) -> Risk:

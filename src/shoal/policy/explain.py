@@ -96,12 +96,26 @@ def _about_columns(policy: Policy) -> list[str]:
         told.append(f"Published unchanged: {_named(columns.kept)}.")
     if columns.dropped:
         told.append(f"Not published: {_named(columns.dropped)}.")
+    told += _about_sample(columns)
     missing = {
         "value": "A missing quasi-identifier is a value of its own.",
         "refuse": "A table in which a quasi-identifier is missing is refused.",
         "drop": "Records in which a quasi-identifier is missing are left out and counted.",
     }
     return [*told, missing[columns.missing], *(_SPELLING[form].format(name) for name, form in columns.spelling.items())]
+
+
+def _about_sample(columns: ColumnChoices) -> list[str]:
+    """How the table was drawn from a population, in sentences."""
+    told = []
+    if columns.weight is not None:
+        shown = "published unchanged" if columns.weight in columns.kept else "not published"
+        told.append(f"The table is a sample: '{columns.weight}' says how many persons each one stands for ({shown}).")
+    if columns.household is not None:
+        told.append(f"Who lives together is told by '{columns.household}', which is not published.")
+    if columns.strata:
+        told.append(f"The sample was drawn by {_named(columns.strata)}.")
+    return told
 
 
 def _about_missing(columns: ColumnChoices) -> str:

@@ -237,6 +237,10 @@ class QuasiChoices(Choices):
         return KINDS[self.kind](self.name, hierarchy, round=rounding)
 
 
+def _as_names(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
 class ColumnChoices(Choices):
     """The role of each column."""
 
@@ -258,6 +262,10 @@ class ColumnChoices(Choices):
     spelling: dict[str, Literal["exact", "plain", "folded"]] = {}
     confirmed: tuple[str, ...] = ()
     """Published columns that hold direct identifiers, and that leave nevertheless."""
+    weight: str | None = None
+    household: str | None = None
+    strata: Annotated[tuple[str, ...], BeforeValidator(_as_names)] = ()
+    """How the table was drawn from a population, where it is a sample."""
 
     @model_validator(mode="after")
     def _is_a_schema(self) -> ColumnChoices:

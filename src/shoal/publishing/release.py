@@ -122,7 +122,7 @@ class Assessment(Answer, ShownInShort):
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract."""
         lost = {"loss": self.ane, "ane": self.ane}
-        answer = {**asdict(self.risk), **lost, "seconds": self.seconds, "verdict": self.verdict.to_dict()}
+        answer = {**self.risk.to_dict(), **lost, "seconds": self.seconds, "verdict": self.verdict.to_dict()}
         return {**answer, "notes": list(self.notes)} if self.notes else answer
 
 
@@ -386,9 +386,9 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
 
     def to_dict(self) -> dict[str, object]:
         """The keys of the JSON contract; those of the input stand under "before"."""
-        before = None if self.before is None else {**asdict(self.before), "loss": 0.0, "ane": 0.0}
+        before = None if self.before is None else {**self.before.to_dict(), "loss": 0.0, "ane": 0.0}
         return {
-            **asdict(self.risk),
+            **self.risk.to_dict(),
             **asdict(self.utility),
             "seconds": self.seconds,
             "suppressed_persons": self.suppressed_persons,

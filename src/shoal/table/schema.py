@@ -140,6 +140,16 @@ def quasi_as_written(text: str) -> Quasi:
     return KINDS[kind](name) if name and kind in NAMED_KINDS else Quasi(text)
 
 
+HIDDEN_ROLES = frozenset({"dropped", "weight", "household", "strata"})
+"""Roles of columns that are not published."""
+MAY_BE_BESIDE = {
+    "weight": (None, "kept", "dropped"),
+    "household": (None, "dropped"),
+    "strata": (None, "quasi", "sensitive", "kept", "dropped"),
+}
+"""Which role a column may have that says how the table was drawn."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """Which column has which role; a column without a role is refused.
@@ -187,6 +197,14 @@ class Schema:
     confirmed
         Published columns that hold direct identifiers, and that leave nevertheless. One that is not
         confirmed is refused.
+    weight
+        Where the table is a sample: the column of sampling weights, how many persons of the population each person (or
+        each record, where no person is named) stands for. It is published only where it is named as kept too.
+    household
+        The column that names who lives together, for the risk of households. It is never published.
+    strata
+        The columns by which the sample was drawn, for figures of each stratum. Such a column may have a role besides;
+        one that has none is not published.
 
     Examples
     --------
@@ -209,17 +227,22 @@ class Schema:
     person_ids: str = "pseudonyms"
     spelling: Mapping[str, str] = field(default_factory=dict, hash=False)
     confirmed: Several[str] = ()
+    weight: str | None = None
+    household: str | None = None
+    strata: str | Several[str] = ()
 
     def __post_init__(self) -> None:
-        for role in ("quasi", "sensitive", "kept", "dropped", "confirmed", "missing_tells_nothing"):
+        if isinstance(self.strata, str):
+            object.__setattr__(self, "strata", (self.strata,))
+        for role in ("quasi", "sensitive", "kept", "dropped", "confirmed", "missing_tells_nothing", "strata"):
             named_columns = getattr(self, role)
             if isinstance(named_columns, str | Quasi) or not isinstance(named_columns, Iterable):
                 raise SchemaError(f"'{role}' must be a list of columns, not one {type(named_columns).__name__}.")
         named = tuple(column if isinstance(column, Quasi) else quasi_as_written(str(column)) for column in self.quasi)
         object.__setattr__(self, "quasi", named)
-        for role in ("sensitive", "kept", "dropped", "confirmed", "missing_tells_nothing"):
+        for role in ("sensitive", "kept", "dropped", "confirmed", "missing_tells_nothing", "strata"):
             object.__setattr__(self, role, tuple(_name_in(role, column) for column in getattr(self, role)))
-        for role in ("person", "time"):
+        for role in ("person", "time", "weight", "household"):
             if getattr(self, role) is not None:
                 object.__setattr__(self, role, _name_in(role, getattr(self, role)))
         if not named:
@@ -263,11 +286,23 @@ class Schema:
         named += [(self.time, "time")] if self.time is not None else []
         named += [(name, "kept") for name in self.kept]
         named += [(name, "dropped") for name in self.dropped]
-        return named
+        others = {name for name, _ in named}
+        return named + [(name, role) for name, role in self.of_sample() if name not in others]
+
+    def of_sample(self) -> list[tuple[str, str]]:
+        """Every (column, role) that says how the table was drawn from a population, whatever else the column is."""
+        named = [(self.weight, "weight")] if self.weight is not None else []
+        named += [(self.household, "household")] if self.household is not None else []
+        return named + [(name, "strata") for name in self.strata]
+
+    @property
+    def hidden(self) -> dict[str, str]:
+        """The columns that a release must not have, each with its role: dropped ones, and how the table was drawn."""
+        return {name: role for name, role in self.roles() if role in HIDDEN_ROLES}
 
     def published(self) -> set[str]:
         """The columns that a release has."""
-        hidden = {"dropped"} if self.links_records else {"dropped", "person"}
+        hidden = HIDDEN_ROLES if self.links_records else HIDDEN_ROLES | {"person"}
         return {name for name, role in self.roles() if role not in hidden}
 
     @property
@@ -292,7 +327,8 @@ class Schema:
         if without:
             problems.append(
                 f"{len(without)} of {len(columns)} columns have no role: {', '.join(without)}. "
-                "Give each a role: person=, quasi=, sensitive=, time=, kept= or dropped=."
+                "Give each a role: person=, quasi=, sensitive=, time=, kept= or dropped=; of a sample also weight=, "
+                "household= or strata=."
             )
         if problems:
             if absent:
@@ -347,6 +383,12 @@ class Schema:
             if name in seen:
                 twice.append(f"'{name}' is named as {seen[name]} and as {role}")
             seen.setdefault(name, role)
+        sampled: dict[str, str] = {}
+        for name, role in self.of_sample():
+            before = sampled.get(name) or seen.get(name)
+            if before != role and before not in MAY_BE_BESIDE[role]:
+                twice.append(f"'{name}' is named as {before} and as {role}")
+            sampled[name] = role
         if twice:
             raise SchemaError(f"A column can have one role only: {'; '.join(twice)}.")
 

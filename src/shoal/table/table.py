@@ -27,6 +27,7 @@ from shoal.table.columns import (
     sensitive_columns,
 )
 from shoal.table.frames import to_polars
+from shoal.table.sample import Sample
 from shoal.table.schema import Schema
 from shoal.table.times import SharedDates, n_beyond_calendar, refuse_beyond_calendar
 from shoal.table.units import Scale
@@ -57,6 +58,8 @@ class Table:
     """Whether this is a part of a table in which persons have several records."""
     views: Callable[[Table], Related] | None = field(default=None, repr=False, compare=False)
     """Where the records are of several tables joined: how to tell which rows each person has in each of them."""
+    sample: Sample | None = None
+    """How the records were drawn from a population, where the schema says it."""
     shared_dates: SharedDates | None = None
     """What the dates of the whole table have in common, where they are shifted and that was counted."""
     _values_of_persons: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(
@@ -86,7 +89,10 @@ class Table:
         }
         sensitive = sensitive_columns(records, schema)
         notes = (*notes, *(note for column in sensitive.values() for note in column.notes))
-        return cls(schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, line_of=line_of)
+        sample = Sample.of(records, schema, person_of_record, line_of)
+        return cls(
+            schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, sample=sample, line_of=line_of
+        )
 
     @property
     def n_records(self) -> int:

@@ -69,7 +69,7 @@ def _measured(table: Table) -> tuple[Risk, RiskSpread]:
     """The risk of a table as it is, and how it is spread."""
     seen = Observation.of_frame(table.frame, table.schema)
     counts = seen.counts(SPREAD_NEEDS)
-    return risk_of_table(seen, counts, table.frame, table.schema), spread_of_risk(seen, counts)
+    return risk_of_table(seen, counts, table.frame, table.schema, table.sample), spread_of_risk(seen, counts)
 
 
 def notes_on(table: Table) -> tuple[str, ...]:

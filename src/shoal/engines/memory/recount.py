@@ -6,13 +6,19 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from shoal.errors import InputError, SchemaError, did_you_mean
 from shoal.judging.alone import AloneLimit
+from shoal.judging.observation import number_persons
 from shoal.judging.recount import look_at_release, mask_meant
 from shoal.models.contract import Model
 from shoal.publishing.release import Assessment
 from shoal.table.frames import to_polars
 from shoal.table.own_columns import GROUP
+from shoal.table.sample import Sample
 from shoal.table.schema import Schema
 from shoal.table.table import refuse_missing_persons, refuse_unpublishable
 
@@ -51,7 +57,16 @@ def recounted(
         refuse_missing_persons(records, schema, lambda record: None)
     kept = None if linked is None else to_polars(linked)[0]
     never = None if excluded is None else to_polars(excluded)[0]
+    sample = None if meant.has_tables else Sample.of(records, schema, _persons(records, schema))
     risk, verdict = look_at_release(
-        records, schema, models, mask=meant, tables=sensitive_tables, linked=kept, excluded=never, limit=limit
-    )
+        records, schema, models, mask=meant, tables=sensitive_tables, linked=kept, excluded=never, limit=limit,
+        sample=sample,
+    )  # fmt: skip
     return Assessment(risk, verdict, time.perf_counter() - started)
+
+
+def _persons(records: pl.DataFrame, schema: Schema) -> NDArray[np.integer]:
+    """The person of each published record, as far as it is shown."""
+    if schema.person is None or schema.person not in schema.published():
+        return np.arange(len(records))
+    return number_persons(records[schema.person], schema.spelling_of(schema.person))[0]

@@ -31,6 +31,7 @@ from shoal.progress import stage
 from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Release
 from shoal.reading.mend import sentences
+from shoal.table.sample import Sample
 from shoal.table.table import Table
 
 
@@ -72,6 +73,7 @@ class MemoryEngine(Engine):
             risk, verdict = look_at_release(
                 published.frame, table.schema, coded.models, mask=type(job.mask), tables=published.tables,
                 linked=published.linked, excluded=published.excluded, limit=job.alone_limit,
+                sample=_sample_of(table, published),
             )  # fmt: skip
             told.counts = counts_of(verdict)
         if not verdict.holds:
@@ -132,6 +134,13 @@ def _mask(job: Job, table: Table, grouping: Grouping, rng: np.random.Generator) 
             f"closest; at most {most:.1%} was asked for. Nothing was written. Ask for larger groups."
         )
     return published, linkage
+
+
+def _sample_of(table: Table, published: Published) -> Sample | None:
+    """How the published records were drawn, in their order."""
+    if table.sample is None or published.tables:
+        return None
+    return table.sample.taken(published.record_of_published)
 
 
 def _measured(release: Release, measures: Measures) -> Release:

@@ -66,7 +66,7 @@ class ComparisonRow:
         threshold = None if self.model is None else self.point.models[-1].asked
         return {
             **row, "models": self.point.setting(), "threshold": threshold, "minimised": self.point.loss,
-            "reached": self.point.reached, **asdict(self.point.risk), **asdict(self.point.utility),
+            "reached": self.point.reached, **self.point.risk.to_dict(), **asdict(self.point.utility),
             **({} if self.prediction is None else {"usefulness": self.prediction.to_dict()}),
         }  # fmt: skip
 

@@ -57,7 +57,9 @@ class Point:
             "minimised": self.loss,
             "reached": self.reached,
             "meets": self.meets,
-            **{key: value for key, value in asdict(self.risk).items() if key != "alone_by"},  # nothing is published
+            **{
+                key: value for key, value in self.risk.to_dict().items() if key not in ("alone_by", "population")
+            },  # nothing is published
             **asdict(self.utility),
             "seconds": self.seconds,
         }

@@ -1,0 +1,227 @@
+"""The risk of a sample: who would be found in the population that it was drawn from.
+
+Every figure counts persons. Persons who show the same quasi-identifiers in all their records form a class; f is how
+many persons of the table a class has, F how many of the population, known from a population table or estimated by the
+sum of weights. Where each person has one record these are the figures of sdcMicro and ARX.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.judging.columns_apart import columns_apart
+from shoal.judging.households import HouseholdRisk, household_risk
+from shoal.judging.individual_risk import individual_risk
+from shoal.judging.observation import Observation
+from shoal.judging.suda import SudaRisk, suda_of
+from shoal.judging.uniqueness import ClassSizes, population_uniques
+from shoal.table.columns import code_values
+
+if TYPE_CHECKING:
+    from shoal.table.sample import Sample
+    from shoal.table.schema import Schema
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+SMALL_CLASSES = (2, 3, 5)
+"""Sizes of classes below which persons are counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StratumRisk:
+    """The figures of one stratum."""
+
+    stratum: str
+    persons: int
+    population: float | None
+    expected_reidentifications: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationRisk:
+    """The risk of a sample.
+
+    Attributes
+    ----------
+    persons, population, fraction
+        How many persons the table and the population have, and the share of the one in the other; None where no weights
+        say it.
+    classes, sample_uniques, below
+        How many classes there are, how many persons are alone in theirs, and how many are in a class of fewer than 2, 3
+        and 5.
+    global_risk, expected_reidentifications, max_risk
+        The mean, sum and maximum over persons of the individual risk (Benedetti and Franconi): the chance to be found
+        by somebody who knows the quasi-identifiers of everybody in the population. Without weights it is 1/f.
+    uniques
+        How many persons of the population are unique, by estimator.
+    log_linear
+        Of the sample uniques, how many are expected to be unique in the population, and how many to be found
+        (Skinner and Shlomo 2008, main effects).
+    households, strata, suda, columns
+        The risk of households, of each stratum, of special uniques, and how well columns tell persons apart.
+    """
+
+    persons: int
+    population: float | None
+    fraction: float | None
+    classes: int
+    sample_uniques: int
+    below: dict[str, int]
+    global_risk: float
+    expected_reidentifications: float
+    max_risk: float
+    uniques: dict[str, float | None]
+    log_linear: dict[str, float]
+    households: HouseholdRisk | None = None
+    strata: tuple[StratumRisk, ...] = ()
+    suda: SudaRisk | None = None
+    columns: dict[str, dict[str, float]] | None = None
+
+
+def population_risk(
+    seen: Observation, sample: Sample, frame: pl.DataFrame, schema: Schema, *, of_columns: bool = True
+) -> PopulationRisk:
+    """The risk of a table as it is seen, drawn as the sample says.
+
+    Parameters
+    ----------
+    of_columns
+        Whether special uniques and columns are looked at too.
+    """
+    class_of_person, n_classes = classes_of_persons(seen.group_of_record, seen.person_of_record, seen.n_persons)
+    persons = np.bincount(class_of_person, minlength=n_classes)
+    weight = of_persons(sample.weight, seen)
+    if weight is None:
+        in_population = persons.astype(np.float64)
+        total = None
+    else:
+        in_population = np.bincount(class_of_person, weights=weight, minlength=n_classes).astype(np.float64)
+        total = math.fsum(weight.tolist())
+    risk_of_class = individual_risk(persons, in_population)
+    risk = risk_of_class[class_of_person]
+    codes = [
+        classes_of_persons(code_values(frame[name])[0], seen.person_of_record, seen.n_persons)
+        for name in schema.quasi_names
+    ]
+    expected = math.fsum(risk.tolist())
+    sizes = ClassSizes.of(persons, total if total is not None else seen.n_persons)
+    return PopulationRisk(
+        persons=seen.n_persons,
+        population=total,
+        fraction=None if total is None else sizes.fraction,
+        classes=n_classes,
+        sample_uniques=sizes.uniques,
+        below={str(k): int(persons[persons < k].sum()) for k in SMALL_CLASSES},
+        global_risk=expected / seen.n_persons,
+        expected_reidentifications=expected,
+        max_risk=float(risk_of_class.max()),
+        uniques={} if total is None else population_uniques(sizes),
+        log_linear={} if weight is None else log_linear_risk(codes, class_of_person, persons, weight),
+        households=_households(seen, sample, class_of_person, persons, in_population),
+        strata=_strata(seen, sample, weight, risk),
+        suda=suda_of(codes, schema.quasi_names, fraction=sizes.fraction if total is not None else None)
+        if of_columns
+        else None,
+        columns=columns_apart(codes, schema.quasi_names) if of_columns else None,
+    )
+
+
+def _households(
+    seen: Observation, sample: Sample, class_of_person: IntArray, persons: IntArray, in_population: FloatArray
+) -> HouseholdRisk | None:
+    household = of_persons(sample.household, seen)
+    return None if household is None else household_risk(household, class_of_person, persons, in_population)
+
+
+def _strata(seen: Observation, sample: Sample, weight: FloatArray | None, risk: FloatArray) -> tuple[StratumRisk, ...]:
+    if sample.stratum is None:
+        return ()
+    stratum = of_persons(sample.stratum, seen)
+    assert stratum is not None
+    n = len(sample.strata)
+    persons = np.bincount(stratum, minlength=n)
+    expected = np.bincount(stratum, weights=risk, minlength=n)
+    population = None if weight is None else np.bincount(stratum, weights=weight, minlength=n)
+    return tuple(
+        StratumRisk(
+            stratum=name, persons=int(persons[i]), population=None if population is None else float(population[i]),
+            expected_reidentifications=float(expected[i]),
+        )
+        for i, name in enumerate(sample.strata)
+        if persons[i]
+    )  # fmt: skip
+
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+
+def of_persons(of_record: NDArray[Kind] | None, seen: Observation) -> NDArray[Kind] | None:
+    """What records say of their persons, for each person; of several that of the first."""
+    if of_record is None:
+        return None
+    found = np.zeros(seen.n_persons, of_record.dtype)
+    found[seen.person_of_record[::-1]] = of_record[::-1]
+    return found
+
+
+def classes_of_persons(
+    code_of_record: NDArray[np.integer], person_of_record: NDArray[np.integer], n_persons: int
+) -> tuple[IntArray, int]:
+    """Number persons alike whose records show the same set of codes.
+
+    Sets are compared by two sums of 64 random bits per code, so that two different ones are as good as never taken for
+    one.
+    """
+    code, person = code_of_record.astype(np.int64), person_of_record.astype(np.int64)
+    first = np.zeros(n_persons, np.int64)
+    first[person] = code
+    if (first[person] == code).all():
+        return _numbered(first)
+    n_codes = int(code.max()) + 1
+    bits = np.random.default_rng(0).integers(0, 2**63, size=(2, n_codes), dtype=np.int64)
+    pair = np.unique(person * n_codes + code)
+    start = np.searchsorted(pair, np.arange(n_persons) * n_codes)
+    sums = [_numbered(np.add.reduceat(each[pair % n_codes], start)) for each in bits]
+    (first, _), (second, n_second) = sums
+    return _numbered(first * n_second + second)
+
+
+def _numbered(values: IntArray) -> tuple[IntArray, int]:
+    distinct, numbers = np.unique(values, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int64), len(distinct)
+
+
+def log_linear_risk(
+    codes: list[tuple[IntArray, int]],
+    class_of_person: IntArray,
+    persons: IntArray,
+    weight: FloatArray,
+    *,
+    is_population: bool = True,
+) -> dict[str, float]:
+    """Of the sample uniques, how many are expected to be unique in the population, and how many to be found.
+
+    A Poisson log-linear model of main effects says how many persons a cell of the quasi-identifiers is expected to
+    have (Skinner and Shlomo 2008): mu of the sample, mu/pi of the population, pi the share that was drawn.
+
+    Parameters
+    ----------
+    is_population
+        Whether the mean of the population is mu/pi, as in the paper; else it is mu, as sdcMicro's modRisk has it.
+    """
+    n = len(class_of_person)
+    expected = np.full(n, float(n))
+    for code, n_codes in codes:
+        expected *= np.bincount(code, minlength=n_codes)[code] / n
+    alone = persons[class_of_person] == 1
+    pi = np.minimum(1.0, 1 / weight[alone])
+    rest = expected[alone] * (1 - pi) / (pi if is_population else 1.0)
+    found = np.where(rest > 0, -np.expm1(-rest) / np.where(rest > 0, rest, 1), 1.0)
+    return {"uniques": math.fsum(np.exp(-rest).tolist()), "found": math.fsum(found.tolist())}

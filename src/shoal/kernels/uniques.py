@@ -1,0 +1,42 @@
+"""Finding who is alone by a combination of columns. Arrays in, arrays out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def joined(
+    code: NDArray[np.int32], other: NDArray[np.int32], n_other: int, number_at: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], int]:
+    """Number what is equal in two codes, by open addresses in `number_at`, whose length is a power of two."""
+    n = len(code)
+    mask = np.uint64(len(number_at) - 1)
+    keys = np.full(len(number_at), -1, np.int64)
+    numbers = np.empty(n, np.int32)
+    n_found = 0
+    for i in range(n):
+        key = np.int64(code[i]) * n_other + other[i]
+        place = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask
+        while keys[place] != -1 and keys[place] != key:
+            place = (place + np.uint64(1)) & mask
+        if keys[place] == -1:
+            keys[place] = key
+            number_at[place] = n_found
+            n_found += 1
+        numbers[i] = number_at[place]
+    return numbers, n_found
+
+
+@njit(cache=True, nogil=True)
+def who_is_alone(code: NDArray[np.int32], n_codes: int) -> NDArray[np.bool_]:
+    """Whether nobody else has the code of each."""
+    count = np.zeros(n_codes, np.int32)
+    for each in code:
+        count[each] += 1
+    alone = np.empty(len(code), np.bool_)
+    for i in range(len(code)):
+        alone[i] = count[code[i]] == 1
+    return alone

@@ -1,0 +1,131 @@
+"""How a table was drawn from a population: weights, households and strata of its records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import SchemaError
+from shoal.table.columns import LineOf, code_values, first_that
+
+if TYPE_CHECKING:
+    from shoal.table.schema import Schema
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What every record says of how the table was drawn; None for what is not known.
+
+    All records of a person say the same.
+    """
+
+    weight: NDArray[np.float64] | None = None
+    """How many persons of the population the person of each record stands for."""
+    household: Codes | None = None
+    """The number of the household of each record."""
+    stratum: Codes | None = None
+    """The number of the stratum of each record, in the order of `strata`."""
+    strata: tuple[str, ...] = ()
+    """What the strata are called."""
+
+    @classmethod
+    def of(
+        cls, frame: pl.DataFrame, schema: Schema, person_of_record: NDArray[np.integer], line_of: LineOf | None = None
+    ) -> Sample | None:
+        """What a table says of it, as far as it has the columns; None where it says nothing.
+
+        Raises
+        ------
+        SchemaError
+            Weights are missing, no numbers, not above 0, differ inside a person, or add up to fewer persons than there
+            are; a person has two households.
+        """
+        line_of = line_of or (lambda record: None)
+        weight = household = stratum = None
+        strata: tuple[str, ...] = ()
+        if schema.weight is not None and schema.weight in frame.columns:
+            weight = _weights(frame[schema.weight], schema.weight, line_of)
+            refuse_differing(weight, person_of_record, schema.weight, "weight")
+            refuse_scaled(weight, person_of_record, schema.weight)
+        if schema.household is not None and schema.household in frame.columns:
+            household = _households(frame[schema.household], person_of_record)
+            refuse_differing(household, person_of_record, schema.household, "household")
+        if schema.strata and all(name in frame.columns for name in schema.strata):
+            named = frame.select(pl.concat_str([pl.col(name).cast(pl.String).fill_null("missing")
+                                                for name in schema.strata], separator=", "))  # fmt: skip
+            codes, distinct = code_values(named.to_series())
+            stratum, strata = codes.astype(np.int64), tuple(distinct.to_list())
+        if weight is None and household is None and stratum is None:
+            return None
+        return cls(weight, household, stratum, strata)
+
+    def taken(self, records: NDArray[np.integer]) -> Sample:
+        """The same of some of the records, in the order given."""
+        parts = (None if part is None else part[records] for part in (self.weight, self.household, self.stratum))
+        weight, household, stratum = parts
+        return Sample(weight, household, stratum, self.strata)
+
+
+def _weights(column: pl.Series, name: str, line_of: LineOf) -> NDArray[np.float64]:
+    """Weights as numbers above 0, or what is wrong with them."""
+    n = len(column)
+    numbers = (
+        column.cast(pl.Float64, strict=False) if column.dtype != pl.Boolean else pl.Series([None] * n, dtype=pl.Float64)
+    )
+    faults = (
+        (column.is_null() | numbers.is_nan().fill_null(False), "is missing"),
+        (column.is_not_null() & numbers.is_null(), "is no number"),
+        ((numbers == 0).fill_null(False), "is 0"),
+        ((numbers < 0).fill_null(False), "is negative"),
+        (numbers.is_infinite().fill_null(False), "is infinite"),
+    )
+    told = [
+        f"{what} in {int(is_wrong.sum()):,} of {n:,} records, {first_that(is_wrong, line_of)}"
+        for is_wrong, what in faults
+        if is_wrong.any()
+    ]
+    if told:
+        raise SchemaError(
+            f"The weight column '{name}' {'; it '.join(told)}. A weight says how many persons of the population one "
+            "stands for: complete it, or leave those records out."
+        )
+    return numbers.to_numpy().astype(np.float64)
+
+
+def _households(column: pl.Series, person_of_record: NDArray[np.integer]) -> Codes:
+    """Numbers of households; who has none lives alone."""
+    codes, distinct = code_values(column)
+    n = len(distinct)
+    return np.where(codes == n, n + person_of_record, codes).astype(np.int64)
+
+
+def refuse_differing(values: NDArray[np.generic], person: NDArray[np.integer], name: str, role: str) -> None:
+    """Refuse what should be one per person and is not."""
+    n_persons = int(person.max(initial=-1)) + 1
+    first = np.zeros(n_persons, values.dtype)
+    first[person[::-1]] = values[::-1]
+    differs = np.zeros(n_persons, np.bool_)
+    differs[person[first[person] != values]] = True
+    if differs.any():
+        raise SchemaError(
+            f"The {role} column '{name}' differs between the records of {int(differs.sum()):,} of {n_persons:,} "
+            f"persons. A person has one {role}: give every record that of its person."
+        )
+
+
+def refuse_scaled(weight: NDArray[np.float64], person: NDArray[np.integer], name: str) -> None:
+    """Refuse weights that say that the population is smaller than the sample: they were scaled."""
+    n_persons = int(person.max(initial=-1)) + 1
+    of_person = np.zeros(n_persons)
+    of_person[person] = weight
+    if of_person.sum() < n_persons * (1 - 1e-9):
+        raise SchemaError(
+            f"The weights in '{name}' add up to {of_person.sum():,.6g}, fewer than the {n_persons:,} persons of the "
+            "table. They seem to be scaled: give weights that add up to the population."
+        )

@@ -1,0 +1,193 @@
+"""The risk of samples on the tables of sdcMicro and ARX, where they are at hand: equal to what these tools print."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.judging.columns_apart import columns_apart
+from shoal.judging.individual_risk import individual_risk
+from shoal.judging.observation import number_equal
+from shoal.judging.population import log_linear_risk
+from shoal.judging.suda import suda_of, suda_scores
+from shoal.judging.uniqueness import ClassSizes, pitman_parameters, population_uniques
+from shoal.table.columns import code_values
+
+PROJECT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("SHOAL_DATA", PROJECT.parent / "shared" / "data"))
+pytestmark = pytest.mark.data
+
+SEVEN = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
+FIVE = ["urbrur", "roof", "walls", "relat", "sex"]
+
+
+def table(*path: str, **how: str) -> pl.DataFrame:
+    """A table of the data folder, all of it as texts but for numbers."""
+    file = DATA.joinpath(*path)
+    if not file.is_file():
+        pytest.skip(f"{path[-1]} is not in the folder that SHOAL_DATA names")
+    return pl.read_csv(file, **how)  # type: ignore[arg-type]
+
+
+def coded(frame: pl.DataFrame, names: list[str]) -> list[tuple[np.ndarray, int]]:
+    """The columns as codes."""
+    columns = [code_values(frame[name]) for name in names]
+    return [(codes.astype(np.int64), len(distinct) + 1) for codes, distinct in columns]
+
+
+def assessed(frame: pl.DataFrame, quasi: list[str], **roles: str) -> dict:
+    """What is told of a sample."""
+    dropped = [name for name in frame.columns if name not in {*quasi, *roles.values()}]
+    schema = shoal.Schema(quasi=[shoal.Nominal(name) for name in quasi], dropped=dropped, **roles)
+    return shoal.assess(frame, schema).to_dict()["population"]
+
+
+def test_francdat() -> None:
+    frame = table("sdc_benchmarks", "francdat.csv")
+    keys = ["Key1", "Key2", "Key3", "Key4"]
+    told = assessed(frame, keys, weight="w")
+    assert told["global_risk"] == pytest.approx(0.120815755649996, rel=1e-13)
+    assert told["expected_reidentifications"] == pytest.approx(0.966526045199967, rel=1e-13)
+    group, _ = number_equal([frame[name] for name in keys])
+    f, population = np.bincount(group), np.bincount(group, weights=frame["w"].to_numpy())
+    assert f[group].tolist() == [2, 2, 2, 1, 1, 1, 1, 2]
+    assert population[group].tolist() == [110, 84.5, 84.5, 17, 541, 8, 5, 110]
+    assert individual_risk(f, population)[group] == pytest.approx(
+        [0.0171442615962852, 0.0220423261832562, 0.0220423261832562, 0.177075834003514, 0.011654480146012,
+         0.297063077382834, 0.402359478108525, 0.0171442615962852], rel=1e-13,
+    )  # fmt: skip
+
+
+def test_testdata_with_seven_keys() -> None:
+    told = assessed(table("sdc_benchmarks", "testdata.csv"), SEVEN, weight="sampling_weight", household="ori_hid")
+    assert told["below"] == {"2": 157, "3": 281, "5": 458}
+    assert told["classes"] == 412
+    assert told["global_risk"] == pytest.approx(0.00235334037526961, rel=1e-13)
+    assert told["expected_reidentifications"] == pytest.approx(10.7782989187348, rel=1e-13)
+    assert told["max_risk"] == pytest.approx(0.0465168705655363, rel=1e-13)
+    assert told["households"]["multiplied"] == pytest.approx(51.8129274359607, rel=1e-13)
+    assert told["households"]["persons_by_any"] < told["households"]["multiplied"]
+    assert told["suda"]["persons"] == 157
+    assert told["suda"]["total_score"] == 4890
+    assert told["suda"]["max_score"] == 720
+    assert told["suda"]["expected_found"] == pytest.approx(9.83109092, rel=2e-7)
+    contributions = [12.045, 33.865, 18.098, 53.415, 22.515, 92.597, 24.949]
+    assert list(told["suda"]["contributions"].values()) == pytest.approx(contributions, abs=5e-4)
+
+
+def test_testdata_with_five_keys() -> None:
+    frame = table("sdc_benchmarks", "testdata.csv")
+    told = assessed(frame, FIVE, weight="sampling_weight", household="ori_hid")
+    assert told["below"] == {"2": 26, "3": 52, "5": 141}
+    assert told["expected_reidentifications"] == pytest.approx(2.41148153444255, rel=1e-13)
+    assert told["households"]["multiplied"] == pytest.approx(12.8242896049636, rel=1e-13)
+    other = assessed(frame, FIVE, weight="household_weights", household="ori_hid")
+    assert other["expected_reidentifications"] == pytest.approx(9.98998023130234, rel=1e-13)
+    assert other["max_risk"] == pytest.approx(0.238148466789746, rel=1e-13)
+    assert other["households"]["multiplied"] == pytest.approx(54.0410810280146, rel=1e-13)
+
+
+def test_without_weights_each_class_is_expected_once() -> None:
+    told = assessed(table("sdc_benchmarks", "testdata.csv"), SEVEN, household="ori_hid")
+    assert told["expected_reidentifications"] == pytest.approx(412)
+
+
+def test_testdata2() -> None:
+    told = assessed(table("sdc_benchmarks", "testdata2.csv"), SEVEN, weight="sampling_weight", household="ori_hid")
+    assert told["global_risk"] == pytest.approx(0.0465168705655363, rel=1e-13)
+    assert told["households"]["multiplied"] == pytest.approx(5.9227788100546, rel=1e-13)
+
+
+def test_exact_risks_where_the_tool_has_them() -> None:
+    exact = individual_risk(np.array([3, 4]), np.array([300.0, 400.0]), exact=True)
+    assert exact == pytest.approx([0.0049532208, 0.0033169708], rel=2e-8)
+
+
+def test_suda_scores_of_testdata() -> None:
+    codes = coded(table("sdc_benchmarks", "testdata.csv"), FIVE)
+    scores = suda_scores(codes)
+    rows = {582: 6, 1806: 6, 2103: 2, 2136: 2, 2137: 2, 2138: 1, 2139: 1, 2471: 6, 2507: 2, 2791: 2, 2792: 2, 2828: 1,
+            2829: 1, 2845: 1, 3452: 6, 3523: 6, 3554: 2, 3639: 2, 3825: 24, 3878: 2, 4025: 1, 4047: 1, 4085: 2,
+            4086: 2, 4154: 2, 4411: 2}  # fmt: skip
+    found = np.flatnonzero(scores.score)
+    assert {int(at) + 1: int(scores.score[at]) for at in found} == rows
+    # sdcMicro holds the exponent 1.15 in 32 bits, so that its last digits are others
+    of = dict(zip(scores.score.tolist(), scores.dis.tolist(), strict=True))
+    printed = {24: 0.168791626028591, 6: 0.0396025376252868, 2: 0.0115225695319306, 1: 0.00522543876527034}
+    assert all(of[score] == pytest.approx(dis, rel=1e-7) for score, dis in printed.items())
+    other = suda_scores(codes, fraction=0.1)
+    of = dict(zip(other.score.tolist(), other.dis.tolist(), strict=True))
+    assert [of[score] for score in (24, 6, 2, 1)] == pytest.approx([0.690761, 0.312049, 0.113653, 0.0546254], rel=1e-5)
+    told = suda_of(codes, FIVE).contributions
+    assert list(told.values()) == pytest.approx([22.98850575, 43.67816092, 26.43678161, 100, 26.43678161], abs=1e-8)
+
+
+def test_log_linear_risk_as_modrisk_has_it() -> None:
+    frame = table("sdc_benchmarks", "testdata.csv")
+    group, _ = number_equal([frame[name] for name in FIVE])
+    told = log_linear_risk(
+        coded(frame, FIVE), group.astype(np.int64), np.bincount(group), np.full(len(frame), 100.0), is_population=False
+    )
+    assert told["uniques"] / 26 == pytest.approx(0.423102383298895, rel=1e-13)
+    assert told["found"] / 26 == pytest.approx(0.609777299739161, rel=1e-13)
+
+
+ALL = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation", "salary-class"]
+EIGHT = [name for name in ALL if name != "occupation"]
+USA = 317_238_626
+SETS = {  # classes, uniques, then Pitman and Zayatz at a fraction of 0.01, 0.1, and of the USA
+    "all": (ALL, 19502, 15512, (436167.7147, 819539.9059, 83503.4786, 96741.6710, 12339373.41, 83930147.67)),
+    "eight": (EIGHT, 12458, 8841, (200186.7065, 294012.2068, 42411.1411, 44668.9406, 4614481.19, 27295484.25)),
+    "marital": (["sex", "age", "race", "marital-status"], 1690, 543,
+                (2057.1706, 2495.0232, 1105.9388, 908.0470, 7215.37, 104381.55)),
+    "country": (["sex", "age", "race", "education", "native-country"], 4919, 3009,
+                (41893.7142, 46155.1616, 11124.3760, 11958.4635, 611676.55, 3173673.60)),
+    "three": (["sex", "age", "race"], 528, 62, (93.5949, 64.0392, 92.6592, 38.4194, 95.52, 1377.22)),
+    "work": (["age", "education", "occupation"], 5044, 1907,
+             (4705.6823, 14529.2558, 3069.2625, 3661.3657, 11165.26, 1270556.15)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_adult_as_arx_estimates_it(name: str) -> None:
+    quasi, n_classes, n_unique, printed = SETS[name]
+    frame = table("adult", "adult_arx.csv", separator=";")
+    sizes = np.array(list(Counter(frame.select(quasi).rows()).values()))
+    assert (len(sizes), int((sizes == 1).sum())) == (n_classes, n_unique)
+    told = []
+    for population in (3_016_200, 301_620, USA):
+        by = population_uniques(ClassSizes.of(sizes, population))
+        assert by["dankar"] == by["pitman"]
+        told += [by["pitman"], by["zayatz"]]
+    assert told[:4] == pytest.approx(printed[:4], abs=6e-5)
+    assert told[4:] == pytest.approx(printed[4:], abs=6e-3)
+    half = population_uniques(ClassSizes.of(sizes, 2 * 30_162))
+    assert half["dankar"] == min(each for each in (half["zayatz"], half["snb"]) if each is not None)
+
+
+def test_pitmans_parameters_of_adult() -> None:
+    frame = table("adult", "adult_arx.csv", separator=";")
+    sizes = np.array(list(Counter(frame.select(ALL).rows()).values()))
+    assert pitman_parameters(ClassSizes.of(sizes, USA)) == pytest.approx((3176.234534630395, 0.7179489276698817))
+
+
+def test_distinction_and_separation_of_adult() -> None:
+    told = columns_apart(coded(table("adult", "adult_arx.csv", separator=";"), ALL), ALL)
+    assert len(told) == 511
+    printed = {
+        "sex": (6.63086e-05, 0.438284348), "age": (0.00238711, 0.978117256), "race": (1.65772e-04, 0.251016871),
+        "marital-status": (2.32080e-04, 0.657200821), "education": (5.30469e-04, 0.807437980),
+        "native-country": (0.00135933, 0.167894611), "workclass": (2.32080e-04, 0.438471083),
+        "occupation": (4.64160e-04, 0.894622004), "salary-class": (6.63086e-05, 0.373932561),
+        "age+education": (0.0308335, 0.995382058), "age+native-country": (0.0392878, 0.981883068),
+        "age+occupation": (0.0278828, 0.997504309), "sex+race": (3.31543e-04, 0.568923017),
+    }  # fmt: skip
+    for names, (distinction, separation) in printed.items():
+        assert told[names]["distinction"] == pytest.approx(distinction, rel=5e-6)
+        assert told[names]["separation"] == pytest.approx(separation, abs=5e-10)
