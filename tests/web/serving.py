@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import httpx
 
-from shoal.web.project import Project, _chosen_of
+from shoal.web.project import Project
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 ADDRESS = re.compile(r"http://([^/]+):(\d+)/\?token=([A-Za-z0-9_-]+)")
@@ -25,8 +24,7 @@ SECONDS = 120
 
 def as_saved(folder: Path) -> Project:
     """The project in a folder, as it was saved last: to look at while a server has it."""
-    document = json.loads((folder / "project.json").read_text(encoding="utf-8"))
-    return Project(folder, _chosen_of(document["chosen"]))
+    return Project.as_saved(folder)
 
 
 @dataclass

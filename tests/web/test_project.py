@@ -50,7 +50,7 @@ def test_the_folder_is_for_its_owner_alone(project: Project) -> None:
     parts = [project.folder, *(path for path in project.folder.iterdir() if path.is_dir())]
     assert {stat.S_IMODE(part.stat().st_mode) for part in parts} == {0o700}
     files = [path for path in project.folder.rglob("*") if path.is_file()]
-    assert len(files) == 3
+    assert {file.parent.name for file in files} == {project.folder.name, "sources", "history"}
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 

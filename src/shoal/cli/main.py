@@ -18,7 +18,7 @@ from shoal.cli.quick_start import start_quickly
 from shoal.errors import NotEnoughMemoryError, ShoalError, did_you_mean, without_credentials
 
 COMMANDS = ("demo", "profile", "assess", "mine", "protect", "apply", "verify", "report", "attack", "ledger", "tune",
-            "compare", "serve", "warm-up")  # fmt: skip
+            "compare", "serve", "project", "warm-up")  # fmt: skip
 UNEXPECTED = 1
 
 

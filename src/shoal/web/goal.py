@@ -259,7 +259,7 @@ def compared_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = 
     """What methods are compared at: the first limit of the goal."""
     asked = asked_of(goal, protection)
     target, limit = next(iter(asked.pop("targets").items()))
-    return {"target": target, "limit": limit, **asked}
+    return {"target": target, "limit": limit, **asked, "useful_for": goal["options"]["useful_for"]}
 
 
 def models_of_sliders(goal: Mapping[str, Any]) -> Plain:
@@ -276,7 +276,7 @@ def models_of_sliders(goal: Mapping[str, Any]) -> Plain:
 def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protection: Mapping[str, Any]) -> Plain:
     """The protection of a policy document with these models, and the method, mask, budget and cells of the goal."""
     beside = beside_of(goal, protection)
-    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "history")}
+    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "history", "mend")}
     if goal.get("options", {}).get("safe_cells"):
         kept["safe_cells"] = True
     target = goal.get("options", {}).get("useful_for")

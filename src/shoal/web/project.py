@@ -8,6 +8,8 @@ The folder (mode 0700) holds
     hierarchies/       hierarchy files that the policy names
     results/NAME.json  what was computed (assessment, frontier, ...) and which choices it was computed from
     runs/ID/           releases
+    candidates/        releases that were tried (`shoal.web.shelf`)
+    history/           choices as they were before (`shoal.web.undo`)
     cache/             the table as one Parquet file, for quick looks; may be deleted at any time
 
 How pages use it (`project` is one object for the whole server; every tab sees the same one):
@@ -18,6 +20,9 @@ How pages use it (`project` is one object for the whole server; every tab sees t
 `update` saves at once (beside, then renamed) and returns the new Chosen. Where another tab has saved since the version
 that was seen, it raises `ChangedMeanwhile` and changes nothing: show its message and reload. `project.chosen.version`
 grows with every change of choices (not with results), so a page can ask now and then whether it is still up to date.
+
+    project.undo(seen=...), project.redo(seen=...)     # take the last choice back, or make it again
+    project.can_undo(), project.can_redo()        # what that would be about, in words; "" where there is nothing
 
     project.policy()                              # shoal.policy.Policy; PolicyError/SchemaError says what is missing
     project.faults()                              # the same as a list of sentences; empty where a policy can be made
@@ -48,7 +53,7 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -56,6 +61,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, OutputError, ShoalError
+from shoal.web.undo import Way, what_changed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,7 +75,7 @@ RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "relea
 ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped")
 KINDS = ("auto", "number", "nominal", "ordered", "date")
 PROTECTION_KEYS = (
-    "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "usefulness", "mend",
+    "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "usefulness", "mend", "ledger",
 )  # fmt: skip
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
@@ -140,6 +146,8 @@ class Chosen:
     """models, method, mask, budget, knowledge and seed, as tables of a policy document; decimals as texts ("0.1")."""
     goal: Mapping[str, Any] = field(default_factory=dict)
     """How the steward came to the protection, for the page to show again; not part of the policy."""
+    decision: Mapping[str, Any] = field(default_factory=dict)
+    """What a review board decided, as the table [decision] of a policy document."""
 
     def rename_for(self, sources: Sequence[SourceFile]) -> tuple[Mapping[str, str], ...]:
         """The names of columns that were matched, for other files of records: those of files that stay."""
@@ -176,9 +184,10 @@ class Result:
 class Project:
     """See the module's docstring. Made by `Project.open(folder)`, which makes the folder where it is absent."""
 
-    def __init__(self, folder: Path, chosen: Chosen) -> None:
+    def __init__(self, folder: Path, chosen: Chosen, way: Way | None = None) -> None:
         self.folder = folder
         self._chosen = chosen
+        self._way = way or Way()
         self._lock = threading.RLock()
 
     # The folder
@@ -201,7 +210,7 @@ class Project:
                 f"The folder '{folder.name}' is not empty and holds no project. Name another folder, or an empty one."
             )
         is_new = not file.is_file()
-        for part in ("", "sources", "hierarchies", "results", "runs", "cache"):
+        for part in ("", "sources", "hierarchies", "results", "runs", "candidates", "history", "cache"):
             (folder / part).mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         if is_new:
             os.chmod(folder, PRIVATE_FOLDER)
@@ -210,9 +219,24 @@ class Project:
             return project
         refuse_open_folder(folder)
         document = _read_json(file)
-        project = cls(folder, _chosen_of(document.get("chosen", {})))
+        project = cls(folder, _chosen_of(document.get("chosen", {})), Way.of(document))
         project._take_changed_policy(document.get("policy_sha256"))
         return project
+
+    @classmethod
+    def as_saved(cls, folder: str | Path) -> Project:
+        """The project in a folder as it was saved last, to look at; it may be open elsewhere.
+
+        Raises
+        ------
+        InputError
+            There is no project in the folder, or it cannot be read.
+        """
+        file = Path(folder) / "project.json"
+        if not file.is_file():
+            raise InputError(f"There is no project in '{folder}'. Name the folder that the web app keeps it in.")
+        document = _read_json(file)
+        return cls(Path(folder), _chosen_of(document.get("chosen", {})), Way.of(document))
 
     @property
     def chosen(self) -> Chosen:
@@ -228,19 +252,81 @@ class Project:
             Another tab has saved since; nothing was changed.
         """
         with self._lock:
-            if seen != self._chosen.version:
-                raise ChangedMeanwhile(
-                    "This project was changed in another tab or window. Nothing of this page was saved. Load the page "
-                    "again to see what it is now."
-                )
+            self._refuse_unseen(seen)
             before = self._chosen
-            self._chosen = replace(before, **changes, version=before.version + 1)
-            try:
-                self._save()
-            except OSError as error:
-                self._chosen = before
-                raise OutputError(f"The project cannot be saved: {error.strerror}.") from None
-            return self._chosen
+            return self._go(replace(before, **changes, version=before.version + 1), self._way.with_step(before.version))
+
+    def _refuse_unseen(self, seen: int) -> None:
+        if seen != self._chosen.version:
+            raise ChangedMeanwhile(
+                "This project was changed in another tab or window. Nothing of this page was saved. Load the page "
+                "again to see what it is now."
+            )
+
+    def _go(self, chosen: Chosen, way: Way) -> Chosen:
+        """Save other choices; those that they replace are kept, to be gone back to."""
+        before, way_before = self._chosen, self._way
+        self._chosen, self._way = chosen, way
+        try:
+            text = json.dumps(asdict(before), default=str)
+            (self.folder / "history").mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+            write_beside(self._file_of_version(before.version), text.encode())
+            self._save()
+        except OSError as error:
+            self._chosen, self._way = before, way_before
+            raise OutputError(f"The project cannot be saved: {error.strerror}.") from None
+        for version in way_before.versions - way.versions:
+            self._file_of_version(version).unlink(missing_ok=True)
+        return chosen
+
+    # Back and forward
+
+    def undo(self, *, seen: int) -> Chosen:
+        """Take the last choice back; an InputError where there is none, or a file of it is there no more."""
+        return self._step(seen, self._way.past, self._way.gone_back)
+
+    def redo(self, *, seen: int) -> Chosen:
+        """Make the choice again that was taken back last."""
+        return self._step(seen, self._way.future, self._way.gone_forward)
+
+    def can_undo(self) -> str:
+        """What the last choice was about, in words; "" where there is nothing to take back."""
+        return self._about(self._way.past)
+
+    def can_redo(self) -> str:
+        """What the choice was about that was taken back last; "" where there is none."""
+        return self._about(self._way.future)
+
+    def _step(self, seen: int, versions: tuple[int, ...], gone: Callable[[int], Way]) -> Chosen:
+        with self._lock:
+            self._refuse_unseen(seen)
+            if not versions:
+                raise InputError("There is no choice to go to.")
+            chosen = _chosen_of(_read_json(self._file_of_version(versions[-1])))
+            self._refuse_replaced(chosen)
+            now = self._chosen.version
+            return self._go(replace(chosen, version=now + 1), gone(now))
+
+    def _about(self, versions: tuple[int, ...]) -> str:
+        if not versions:
+            return ""
+        try:
+            other = _read_json(self._file_of_version(versions[-1]))
+        except InputError:
+            return ""
+        return what_changed(json.loads(json.dumps(asdict(self._chosen), default=str)), other)
+
+    def _refuse_replaced(self, chosen: Chosen) -> None:
+        """Refuse to go to choices whose files were replaced by others of the same name, or are gone."""
+        for source in (*chosen.sources, *([chosen.person_file] if chosen.person_file is not None else [])):
+            file = self.folder / "sources" / source.name
+            now = [each for each in self._chosen.sources if each.name == source.name]
+            is_same = file.is_file() and file.stat().st_size == source.size
+            if not is_same or (now and now[0].sha256 != source.sha256):
+                raise InputError(f"The file '{source.name}' was replaced since, so this step cannot be gone back.")
+
+    def _file_of_version(self, version: int) -> Path:
+        return self.folder / "history" / f"{version}.json"
 
     def _save(self) -> None:
         text = self.policy_text()
@@ -249,7 +335,9 @@ class Project:
             file.unlink(missing_ok=True)
         else:
             write_beside(file, text.encode())
-        document = {"format": 1, "chosen": asdict(self._chosen), "policy_sha256": _sha256(text)}
+        document = {
+            "format": 1, "chosen": asdict(self._chosen), "policy_sha256": _sha256(text), "way": self._way.to_dict(),
+        }  # fmt: skip
         write_beside(self.folder / "project.json", json.dumps(document, indent=1, default=str).encode())
 
     def _take_changed_policy(self, saved: str | None) -> None:
@@ -287,7 +375,8 @@ class Project:
         protection = {key: value for key, value in chosen.protection.items() if value not in (None, {})}
         if protection.get("usefulness", {}).get("target") not in (*chosen.names("quasi"), *chosen.names("sensitive")):
             protection.pop("usefulness", None)  # its role was changed since
-        return {"columns": columns, **({"source": source} if source else {}), **protection}
+        decision = {"decision": dict(chosen.decision)} if chosen.decision else {}
+        return {"columns": columns, **({"source": source} if source else {}), **protection, **decision}
 
     def faults(self) -> list[str]:
         """What is missing before a policy can be made of the choices, in sentences."""
@@ -336,13 +425,6 @@ class Project:
 
     def adopt(self, policy: Policy, folder: str | Path) -> Chosen:
         """Take over a policy file: its roles, kinds, hierarchies (copied into the project) and protection."""
-        from shoal.errors import PolicyError
-
-        if policy.ledger is not None:
-            raise PolicyError(
-                "The policy names a ledger, and releases made here are not entered in one. Take [ledger] out of the "
-                "policy, or use 'shoal protect'."
-            )
         document = policy.moved(folder, self.folder).to_document()
         columns = {choice.name: choice for choice in self._columns_of(policy, Path(folder))}
         source = {key: value for key, value in document.get("source", {}).items() if key not in ("rename", "join")}
@@ -361,6 +443,7 @@ class Project:
             csv={**self._chosen.csv, **source},
             protection=json.loads(json.dumps({key: document[key] for key in PROTECTION_KEYS if key in document},
                                              default=str)),
+            decision=document.get("decision", self._chosen.decision),
         )  # fmt: skip
 
     # The table

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from shoal.measuring.tuning import Point
     from shoal.models import Model
     from shoal.policy import Policy
+    from shoal.publishing.ledger import Ledger
+    from shoal.publishing.release import Release
+    from shoal.reading import Reading
     from shoal.web.jobs import Tell
+    from shoal.web.shelf import Candidate
 METHODS = ("balance-tree", "balance-tree:cut=median", "mondrian", "mdav")
 """What is compared side by side."""
 
@@ -132,10 +136,12 @@ def compare(
     methods: Sequence[str] = METHODS,
     minimise: str = "loss",
     beside: Mapping[str, Any] | None = None,
+    useful_for: str = "",
 ) -> Plain:
     """What methods lose at the same risk, one row per method and model; each is handed over when it is done.
 
-    A method that cannot be used on this table has a row that says why.
+    With `useful_for` each row says too how well that column is predicted. A method that cannot be used on this table
+    has a row that says why.
     """
     from shoal.measuring import tuning
     from shoal.publishing.json_file import finite
@@ -146,7 +152,8 @@ def compare(
     schema = policy.schema(project.folder, frame)
     key, _, column = target.partition(".")
     bound = tuning.Target(key, limit, column or None)  # type: ignore[arg-type]
-    asked = {"target": target, "limit": limit, "minimise": minimise, "beside": dict(beside or {})}
+    asked = {"target": target, "limit": limit, "minimise": minimise, "beside": dict(beside or {}),
+             "useful_for": useful_for}  # fmt: skip
     ways = [(method, model) for method in methods for model in by]
     rows: list[Plain] = []
     for number, (method, model) in enumerate(ways):
@@ -155,7 +162,8 @@ def compare(
         try:
             found = tuning.compare(
                 frame, schema, policy.models, methods=[method], at=[bound], by=[model], minimise=minimise,
-                history=policy.history_of(project.folder, frame), **policy.table_choices,
+                history=policy.history_of(project.folder, frame), usefulness=useful_for or None,
+                **policy.table_choices,
             )  # fmt: skip
             row = finite(found.rows[0].to_dict())
         except (ParameterError, ShoalError) as refusal:
@@ -165,13 +173,65 @@ def compare(
     return {**asked, "rows": rows}
 
 
-def protect(project: Project, tell: Tell, *, keep_person_map: bool = False) -> Plain:
-    """Make the release that the policy asks for, in a run of its own; an error where a promise cannot be kept."""
-    from shoal import pipeline
+def protect(project: Project, tell: Tell, *, keep_person_map: bool = False, attacks: int | None = None) -> Plain:
+    """Make the release that the policy asks for, in a run of its own; an error where a promise cannot be kept.
+
+    Parameters
+    ----------
+    keep_person_map
+        Whether it is kept who has which pseudonym, for later records of the same persons.
+    attacks
+        How many persons are attacked in every way; None tries the quick ways.
+    """
     from shoal.publishing.json_file import finite
     from shoal.web import facts
 
     started = datetime.now(UTC)
+    policy, reading, release = _protected(project, tell, attacks)
+    tell("Writing the release and its report", 0.9)
+    run = project.new_run()
+    release.write(
+        run,
+        format=reading.source.written_as,
+        keep_person_map=keep_person_map,
+        policy_text=policy.moved(project.folder, run / "steward").to_toml(),
+        inputs=(*reading.source.paths, *policy.files(project.folder)),
+        csv=None if reading.source.csv is None else reading.source.csv.written_in("utf-8"),
+        started=started,
+        ledger=_ledger(project, policy),
+        safe_cells=policy.safe_cells,
+    )
+    groups = facts.groups_of(
+        release.published.frame, policy.schema_of_release(), release.published.linked, mask=policy.mask
+    )
+    groups.write_parquet(groups_file(project, run.name))
+    told: Plain = finite(release.to_dict())
+    candidate = _on_the_shelf(project, policy, release, told, run=run.name)
+    return {
+        **told,
+        "run": run.name,
+        "candidate": candidate.number,
+        "notes": list(dict.fromkeys([*reading.notes, *release.notes])),
+        "published": candidate.published,
+        "promises": _promises(policy),
+        "policy_text": policy.to_toml(),
+    }
+
+
+def try_out(project: Project, tell: Tell, *, attacks: int | None = None) -> Plain:
+    """Protect the table as the policy asks, and put what comes of it on the shelf; no release is written."""
+    from shoal.publishing.json_file import finite
+
+    policy, _, release = _protected(project, tell, attacks)
+    tell("Trying attacks, and what can still be learned", 0.9)
+    told: Plain = finite(release.to_dict())
+    return {"candidate": _on_the_shelf(project, policy, release, told).number}
+
+
+def _protected(project: Project, tell: Tell, attacks: int | None) -> tuple[Policy, Reading, Release[Any]]:
+    """The policy, what was read, and the release in memory; an error where a promise cannot be kept."""
+    from shoal import pipeline
+
     tell("Reading the table", 0.0)
     policy = _policy(project)
     if not policy.models:
@@ -183,33 +243,93 @@ def protect(project: Project, tell: Tell, *, keep_person_map: bool = False) -> P
         progress=_Said(tell, {"reading": "Reading the table", "grouping": "Forming groups", "masking": "Masking",
                               "verifying": "Counting again from what will be published",
                               "measuring usefulness": "Trying what can still be learned from it"}),
+        attacks=attacks,
         line_of=reading.line_of_record,
     )  # fmt: skip
-    tell("Writing the release and its report", 0.9)
-    run = project.new_run()
-    release.write(
-        run,
-        format=reading.source.written_as,
-        keep_person_map=keep_person_map,
-        policy_text=policy.moved(project.folder, run / "steward").to_toml(),
-        inputs=(*reading.source.paths, *policy.files(project.folder)),
-        csv=None if reading.source.csv is None else reading.source.csv.written_in("utf-8"),
-        started=started,
-        safe_cells=policy.safe_cells,
+    return policy, reading, release
+
+
+def _on_the_shelf(
+    project: Project, policy: Policy, release: Release[Any], told: Plain, *, run: str | None = None
+) -> Candidate:
+    """A candidate of a release: its numbers, and some of its records beside the same ones as they were."""
+    from shoal.web import facts, shelf
+
+    policy = replace(policy, seed=release.seed)
+    return shelf.add(
+        project,
+        numbers=told,
+        promises=_promises(policy),
+        published=asdict(facts.preview(release.published.frame)),
+        originals=asdict(facts.preview(_as_they_were(release))),
+        policy_text=policy.moved(project.folder, project.folder / "candidates").to_toml(),
+        seed=release.seed,
+        run=run,
     )
-    groups = facts.groups_of(
-        release.published.frame, policy.schema_of_release(), release.published.linked, mask=policy.mask
-    )
-    groups.write_parquet(groups_file(project, run.name))
-    told: Plain = finite(release.to_dict())
-    return {
-        **told,
-        "run": run.name,
-        "notes": list(dict.fromkeys([*reading.notes, *release.notes])),
-        "published": asdict(facts.preview(release.published.frame)),
-        "promises": _promises(policy),
-        "policy_text": policy.to_toml(),
-    }
+
+
+def _as_they_were(release: Release[Any]) -> pl.DataFrame:
+    """The records that a preview of a release shows, in its order, as the table had them."""
+    import numpy as np
+
+    from shoal.web.facts import MOST_SHOWN
+
+    shown = release.published.record_of_published[:MOST_SHOWN]
+    if release.published.tables:  # one row per person: their first record
+        shown = np.array([int(np.argmax(release.table.person_of_record == person)) for person in shown])
+    frame: pl.DataFrame = release.table.frame[shown]
+    return frame.select(name for name in release.table.frame.columns if name not in release.schema.dropped)
+
+
+def _ledger(project: Project, policy: Policy) -> Ledger | None:
+    """The ledger that the policy names, if any."""
+    from shoal.publishing.ledger import Ledger
+
+    if policy.ledger is None:
+        return None
+    key = None if policy.ledger.key is None else project.folder / policy.ledger.key
+    ledger = Ledger(project.folder / policy.ledger.file, key=key, mode=policy.ledger.mode)
+    ledger.prepare()
+    return ledger
+
+
+def later(
+    project: Project, tell: Tell, *, run: str, files: Sequence[str], max_suppressed: int = 0, all_new: bool = False
+) -> Plain:
+    """Mask later records by the groups of a release, and make a release of all records together.
+
+    Parameters
+    ----------
+    run
+        The release whose groups are taken.
+    files
+        Names of files in `sources/` with the later records.
+    max_suppressed, all_new
+        As `shoal.apply` takes them.
+    """
+    from shoal.cli.report import counted_again
+    from shoal.policy import Policy
+    from shoal.publishing.json_file import finite
+    from shoal.publishing.later import apply, read_stored, write_applied
+    from shoal.reading import read
+
+    started = datetime.now(UTC)
+    tell("Reading the later records", 0.0)
+    own = project.file_of_run(run, "steward/policy.toml")
+    policy = Policy.load(own)
+    stored = read_stored(project.folder / "runs" / run)
+    reading = read([project.folder / "sources" / name for name in files], csv=project.chosen.csv)
+    tell("Masking them by the groups of the release", 0.3)
+    applied = apply(stored, reading, policy, all_new=all_new, check_new=False, max_suppressed=max_suppressed)
+    new = project.new_run()
+    tell("Writing the release of all records", 0.8)
+    write_applied(
+        applied, new, overwrite=False, format=None, started=started, labels=reading.labels,
+        inputs=(*reading.source.paths, *policy.files(own.parent)), sources=reading.source.shown,
+        numbers_of=counted_again,
+    )  # fmt: skip
+    answer: Plain = finite({**applied.to_dict(), "run": new.name, "of": run, "notes": list(applied.notes)})
+    return answer
 
 
 def _promises(policy: Policy) -> list[str]:
