@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 import click
 
 from shoal.cli import options
-from shoal.cli.verify import codebook_for, look_up, schema_for
+from shoal.cli.verify import codebook_for, look_up
 from shoal.errors import InputError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
@@ -201,6 +201,7 @@ def attack(
     from shoal.attacking.suite import attack as attack_release
     from shoal.cli import output
     from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said
+    from shoal.publishing.later.numbers import schema_for
     from shoal.publishing.read import read_published
 
     clock = time.perf_counter()

@@ -79,42 +79,13 @@ def read_decision(file: str) -> Decision:
 
 def counted_again(folder: Path) -> dict[str, Any]:
     """The numbers of a report, from the published files and what the steward keeps of them."""
-    import json
-
-    from shoal import pipeline
-    from shoal.attacking.mining.adversary import bound_to
     from shoal.cli import output as say
     from shoal.cli.choices import chosen_policy, csv_options_of_release
-    from shoal.cli.verify import look_up, schema_for
-    from shoal.masking import mask_called
-    from shoal.publishing.manifest import read_manifest
-    from shoal.publishing.read import read_published
-    from shoal.publishing.report.build import report_of_published
+    from shoal.cli.verify import look_up
+    from shoal.publishing.later.numbers import counted_again as counted
 
     file, default_policy, _ = look_up(folder)
     policy, place = chosen_policy({"files": (str(file),)}, default_file=default_policy)
-    published = read_published(file, csv=csv_options_of_release(policy, {}))
     with say.warnings_as_notes():
-        verification = pipeline.verify(
-            published.frame,
-            schema_for(policy, place, published.frame, published.rules),
-            bound_to(policy.models, published.rules),
-            mask=mask_called(policy.mask).name,
-            tables=published.tables,
-            linked=published.linked,
-            excluded=published.excluded,
-            **policy.budget.alone,
-        )
-    manifest: dict[str, Any] = read_manifest(folder) or {}
-    codebook = json.loads((folder / "codebook.json").read_text(encoding="utf-8"))
-    told = report_of_published(
-        published.frame,
-        policy,
-        verification.risk,
-        linked=published.linked,
-        columns=codebook["columns"],
-        seed=int(manifest.get("seed", 0)),
-    )
-    answer = {**verification.to_dict(), "ane": None, "notes": [], "before": None, "report": told}
-    numbers: dict[str, Any] = say.plain(answer)
+        numbers: dict[str, Any] = say.plain(counted(folder, file, policy, place, csv_options_of_release(policy, {})))
     return numbers

@@ -13,12 +13,7 @@ from shoal.cli import options
 from shoal.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.attacking.mining.rules import Rules
-    from shoal.policy import Policy
     from shoal.publishing.release import Assessment
-    from shoal.table.schema import Schema
 NOT_MET = 3
 
 EPILOG = """\b
@@ -63,6 +58,7 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     from shoal.engines.memory_needed import fits_memory
     from shoal.engines.stream import verify_file
     from shoal.publishing.codebook import check_files
+    from shoal.publishing.later.numbers import schema_for
     from shoal.publishing.read import read_published, read_rules
     from shoal.publishing.related.verify import is_star
 
@@ -133,18 +129,6 @@ def answer_of(
         answer["verdict"]["notes"] = told
     unseen = [model.name for model in verification.verdict.models if model.checked_from.startswith(NOT_SHOWN)]
     return {**answer, "not_recounted": unseen, "problems": found, "seconds": seconds}
-
-
-def schema_for(policy: Policy, folder: Path, frame: pl.DataFrame, rules: Rules | None) -> Schema:
-    """The schema for looking at a release; with hierarchies where rules name their nodes, and they can be read."""
-    from shoal.errors import ShoalError
-
-    if rules is not None and any(column.hierarchy is not None for column in policy.columns.quasi):
-        try:
-            return policy.schema(folder, frame)
-        except ShoalError:  # then rules that name their nodes do not fit, and are checked by what the steward keeps
-            pass
-    return policy.schema_of_release()
 
 
 def look_up(release: Path) -> tuple[Path, Path | None, list[str]]:

@@ -307,11 +307,11 @@ def later(
     max_suppressed, all_new
         As `shoal.apply` takes them.
     """
-    from shoal.cli.report import counted_again
     from shoal.policy import Policy
     from shoal.publishing.json_file import finite
     from shoal.publishing.later import apply, read_stored, write_applied
-    from shoal.reading import read
+    from shoal.publishing.later.numbers import counted_again
+    from shoal.reading import CsvOptions, read
 
     started = datetime.now(UTC)
     tell("Reading the later records", 0.0)
@@ -326,7 +326,10 @@ def later(
     write_applied(
         applied, new, overwrite=False, format=None, started=started, labels=reading.labels,
         inputs=(*reading.source.paths, *policy.files(own.parent)), sources=reading.source.shown,
-        numbers_of=counted_again,
+        numbers_of=lambda folder: counted_again(
+            folder, folder / f"release.{stored.format}", policy, own.parent,
+            CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding or "utf-8"),
+        ),
     )  # fmt: skip
     answer: Plain = finite({**applied.to_dict(), "run": new.name, "of": run, "notes": list(applied.notes)})
     return answer
