@@ -6,6 +6,7 @@ which values it takes is said by the parts themselves; a test compares.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypedDict
 
 
@@ -28,6 +29,11 @@ class Options(TypedDict, total=False):
     cell: int
     moves: bool
     order: Literal["similar", "balanced", "rarest"]
+    weights: str | Mapping[str, float] | None
+    lowest: str | Mapping[str, float] | None
+    highest: str | Mapping[str, float] | None
+    aggregate: Literal["geometric", "arithmetic"]
+    time_limit: float
     code_extremes: bool
     noise: Literal["centred", "rescaled", "published", "hybrid"]
     round_to_domain: bool

@@ -15,6 +15,7 @@ MethodName = Literal[
     "balance-tree",
     "mondrian",
     "local-recoding",
+    "full-domain",
     "mdav",
     "spanning-tree",
     "spanning-cells",

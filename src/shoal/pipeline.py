@@ -66,7 +66,7 @@ def protect(
     method: MethodName | Method = DEFAULT_METHOD,
     mask: MaskName | Mask = DEFAULT_MASK,
     seed: int | None = None,
-    max_suppressed: int = 0,
+    max_suppressed: int | str = 0,
     max_records: int | None = None,
     progress: Progress = silent,
     measure_input: bool = True,
@@ -95,15 +95,17 @@ def protect(
     method, mask
         How groups are formed and what is shown of them: by name, or with their options as an object of `shoal.methods`
         and `shoal.masks`.
-    cut, ties, effort, alpha, spread, m, variable, gamma, b, start, repair, nominal, length, cell, moves, order
+    cut, ties, effort, alpha, spread, m, variable, gamma, b, start, repair, nominal, length, cell, moves, order,
+    weights, lowest, highest, aggregate, time_limit
         Options of a method that is given by its name.
     code_extremes, noise, round_to_domain, quasi_as
         Options of a mask that is given by its name.
     seed
         Governs ties and samples only; pseudonyms and record order always come from secure randomness.
     max_suppressed, max_records
-        How many persons may be left out, and to how many records a person may be sampled down, where the table could
-        not be protected otherwise.
+        How many persons may be left out, as a number or as a share such as "5%", and to how many records a person may
+        be sampled down, where the table could not be protected otherwise. The method full-domain leaves out whoever is
+        too rare at its levels, as far as this allows.
     progress
         Called with the stage that is under way and how much of it is done, from 0 to 1.
     measure_input, queries, query_kinds

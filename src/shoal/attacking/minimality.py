@@ -513,7 +513,7 @@ def minimality_of(setting: Setting) -> Minimality:
     if len(setting.frame) != (table.n_persons if setting.tables else table.n_records):
         raise DoesNotApply("Some records of the original are not in the release, so that its groups are not known.")
     grouping = method.group(table, models, lambda stage, done: None)
-    if setting.view.n_groups > grouping.n_groups:
+    if grouping.left_out.any() or setting.view.n_groups > grouping.n_groups:
         raise DoesNotApply("The policy gives other groups than the release shows.")
     return Minimality(table, grouping, method, models)
 

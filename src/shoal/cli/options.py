@@ -34,6 +34,22 @@ class FormatName(click.ParamType[str]):
         return value
 
 
+class Suppressed(click.ParamType[int | str]):
+    """A number of persons, or a share of all such as 5%."""
+
+    name = "N|N%"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """The number, or the share as it is written."""
+        from shoal.policy.numbers import fault_of_suppressed
+
+        given = int(value) if str(value).strip().isdecimal() else value
+        fault = fault_of_suppressed(given)
+        if fault is not None:
+            self.fail(f"{value!r} {fault}", param, ctx)
+        return given
+
+
 def _names(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
     """Lists of columns: separated by commas, and the flag may be repeated."""
     return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
@@ -363,8 +379,8 @@ _mask = _together(
 
 _budget = _together(
     "Method",
-    _flag("--max-suppressed", type=click.IntRange(min=0), metavar="N", is_common=True, help="Leave out at most N "
-          "persons. Only where the models cannot be met otherwise."),
+    _flag("--max-suppressed", type=Suppressed(), metavar="N|N%", is_common=True, help="Leave out at most N "
+          "persons, or N % of them. Only where the models cannot be met otherwise."),
     _flag("--max-records", type=click.IntRange(min=1), metavar="N", is_common=True, help="Publish at most N records "
           "per person. Only where the models cannot be met otherwise."),
     _flag("--seed", type=int, metavar="N", is_common=True, help="Governs ties and noise. Pseudonyms and record order "

@@ -4,6 +4,7 @@ from shoal.grouping.anatomy import Anatomy
 from shoal.grouping.balance_tree import BalanceTree
 from shoal.grouping.buckets import Buckets
 from shoal.grouping.decomposition import Decomposition
+from shoal.grouping.full_domain import FullDomain
 from shoal.grouping.grouping import Grouping, Method
 from shoal.grouping.local_recoding import LocalRecoding
 from shoal.grouping.longest_edge import LongestEdge
@@ -20,6 +21,7 @@ METHODS: Registry[Method] = Registry(
         BalanceTree,
         Mondrian,
         LocalRecoding,
+        FullDomain,
         Mdav,
         SpanningTree,
         SpanningCells,
@@ -38,6 +40,7 @@ __all__ = [
     "BalanceTree",
     "Buckets",
     "Decomposition",
+    "FullDomain",
     "Grouping",
     "LocalRecoding",
     "LongestEdge",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from shoal.judging.observation import Observation
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, JOINT, RELATED, SPREAD, GroupCounts
 from shoal.models.related import RowsView
+from shoal.policy.numbers import fault_of_suppressed
 from shoal.table.table import Table
 
 TOGETHER = JOINT | BACKGROUND
@@ -21,17 +24,23 @@ TOGETHER = JOINT | BACKGROUND
 
 
 def within_budget(
-    table: Table, models: Sequence[Model], *, max_suppressed: int, max_records: int | None, rng: np.random.Generator
+    table: Table,
+    models: Sequence[Model],
+    *,
+    max_suppressed: int | str,
+    max_records: int | None,
+    rng: np.random.Generator,
 ) -> Table:
-    """Leave out as little as the budget allows and the models ask for, and note it.
+    """Leave out as little as the budget allows and the models ask for, and note it; say how many more may be left out.
 
     Where the whole table meets every model nothing is left out. Else the persons with most records are sampled down to
     `max_records` records, as few persons as make the models of records hold; then up to `max_suppressed` persons are
     left out, those with most records first, and for models of sensitive values those who have the commonest value.
     """
-    _check(max_suppressed, max_records)
+    max_suppressed = persons_of(max_suppressed, table.n_persons)
+    _check(max_records)
     if (max_suppressed == 0 and max_records is None) or _holds(table, models):
-        return table
+        return replace(table, may_leave_out=max_suppressed)
     if max_records is not None:
         table = _sample_heavy(table, models, max_records, rng)
     for _ in range(max_suppressed + 1):
@@ -42,12 +51,20 @@ def within_budget(
         if smaller is table:
             break
         table = smaller
-    return table
+    return replace(table, may_leave_out=max(max_suppressed - table.suppressed_persons, 0))
 
 
-def _check(max_suppressed: int, max_records: int | None) -> None:
-    if isinstance(max_suppressed, bool) or not isinstance(max_suppressed, int) or max_suppressed < 0:
-        raise ParameterError("max_suppressed must be a whole number of persons, 0 or more.")
+def persons_of(max_suppressed: int | str, n_persons: int) -> int:
+    """How many persons may be left out: the number, or the share of all in whole persons."""
+    fault = fault_of_suppressed(max_suppressed)
+    if fault is not None:
+        raise ParameterError(f"max_suppressed {fault}")
+    if isinstance(max_suppressed, int):
+        return max_suppressed
+    return int(Fraction(max_suppressed.strip().removesuffix("%").strip()) / 100 * n_persons)
+
+
+def _check(max_records: int | None) -> None:
     if max_records is None:
         return
     if isinstance(max_records, bool) or not isinstance(max_records, int) or max_records < 1:

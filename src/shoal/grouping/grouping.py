@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError
+from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.models.contract import Model
 from shoal.parts import Part
 from shoal.progress import Progress, silent
@@ -22,16 +22,47 @@ Rng = np.random.Generator | None
 
 @dataclass(frozen=True)
 class Grouping:
-    """The group of each person; each person is in exactly one."""
+    """The group of each person; each person is in exactly one.
+
+    A method may leave out as many persons as the table says (`Table.may_leave_out`): their group is -1.
+    """
 
     group_of_person: NDArray[np.int32]
     n_groups: int
     notes: tuple[str, ...] = ()
     """What the steward should know of how the groups were formed, in plain sentences."""
+    levels: Mapping[str, int] = field(default_factory=dict)
+    """The level of its hierarchy at which a quasi-identifier is shown for all, where it is; of one without a hierarchy
+    0 is its values and 1 nothing. A person whose records differ there is shown at the lowest node above them."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """What is told of how the groups were formed, as further keys of the JSON contract."""
+
+    @property
+    def left_out(self) -> NDArray[np.bool_]:
+        """Who is in no group, and so is not published: the persons whose group is -1."""
+        return self.group_of_person < 0
 
     def group_of_record(self, table: Table) -> NDArray[np.int32]:
         """The group of each record: that of its person."""
         return self.group_of_person[table.person_of_record]
+
+
+def without_left_out(table: Table, grouping: Grouping) -> tuple[Table, Grouping]:
+    """The table and its groups without those whom the method leaves out; refused where more are than may be."""
+    out = grouping.left_out
+    n_out = int(out.sum())
+    if not n_out:
+        return table, grouping
+    if n_out > table.may_leave_out or n_out == table.n_persons:
+        raise CannotSatisfyError(
+            f"{n_out:,} of {table.n_persons:,} persons would be left out, but {table.may_leave_out:,} may be. Ask for "
+            f"less, or allow more with max_suppressed={n_out + table.suppressed_persons}."
+        )
+    smaller = replace(table.without_persons(out), may_leave_out=table.may_leave_out - n_out)
+    group_of_person = np.empty(smaller.n_persons, np.int32)
+    kept = ~out[table.person_of_record]
+    group_of_person[smaller.person_of_record] = grouping.group_of_person[table.person_of_record[kept]]
+    return smaller, replace(grouping, group_of_person=group_of_person)
 
 
 class Prepared(Protocol):
@@ -48,6 +79,8 @@ class Method(Part, ABC):
     sentence: ClassVar[str] = "Groups are formed in a way of its own."
     keeps_models: ClassVar[bool] = False
     """Whether each of its groups meets each model; the verdict is recounted in any case."""
+    is_one_for_all: ClassVar[bool] = False
+    """Whether groups follow from classes that are the same for all, so that nobody can be moved to another."""
     cuts_by_width: ClassVar[bool] = False
     """Whether the widest quasi-identifier is cut, and not the one that loses least."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -24,11 +25,17 @@ class GroupedRecords:
 
     group_of_record: NDArray[np.int32]
     n_groups: int
+    levels: Mapping[str, int] = field(default_factory=dict)
+    """The lowest level that is shown of a quasi-identifier, where one is for all (`Grouping.levels`)."""
 
     @classmethod
     def of(cls, table: Table, grouping: Grouping) -> GroupedRecords:
         """The records of a table, grouped."""
-        return cls(grouping.group_of_record(table), grouping.n_groups)
+        return cls(grouping.group_of_record(table), grouping.n_groups, grouping.levels)
+
+    def level_of(self, column: NumberColumn | CategoryColumn) -> int:
+        """The lowest level that is shown of a quasi-identifier."""
+        return self.levels.get(column.name, 0)
 
     @cached_property
     def n_records(self) -> NDArray[np.int64]:

@@ -122,7 +122,7 @@ def group_with_histories(
     """
     asked = [each for each in asked_of_histories(models) if each.with_quasi and each.k > 1]
     columns, with_counts = columns_of_histories(table, asked), any(each.of_counts for each in asked)
-    if not (columns or with_counts) or not history.alike:
+    if not (columns or with_counts) or not history.alike or method.is_one_for_all:
         return method.group(table, of_groups, progress, rng=rng)
     return group_by_histories(
         method, table, of_groups, columns, k=max(each.k for each in asked), weight=history.alike,

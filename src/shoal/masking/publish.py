@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -122,6 +122,8 @@ class Published:
     linked: pl.DataFrame | None = None
     """What the steward keeps where attributes are published apart, or no person ids: which values belong to one
     person."""
+    levels: Mapping[str, int] = field(default_factory=dict)
+    """The level at which a quasi-identifier is shown for all, where it is (`Grouping.levels`)."""
     excluded: pl.DataFrame | None = None
     """What the steward keeps where an adversary's rules are reckoned with and quasi-identifiers are masked: the values
     that the person of each published record cannot have."""
@@ -129,7 +131,7 @@ class Published:
 
 def publish(table: Table, grouping: Grouping, mask: Mask, *, rng: np.random.Generator | None = None) -> Published:
     """Mask a table by groups, in the way of the mask; noise is drawn from `rng`, and nothing else is."""
-    return mask.publish(table, grouping, rng=rng)
+    return replace(mask.publish(table, grouping, rng=rng), levels=grouping.levels)
 
 
 def published_by_labels(table: Table, grouping: Grouping, mask: Mask) -> Published:

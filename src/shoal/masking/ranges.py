@@ -69,6 +69,8 @@ class Range(Mask):
         """What each group shows of a quasi-identifier."""
         if column.source is not None and column.source.hierarchy is not None:
             return _ancestors(column, column.source.hierarchy, records)
+        if records.level_of(column):
+            return pl.repeat(EVERYTHING, records.n_groups, dtype=pl.String, eager=True)
         if isinstance(column, CategoryColumn):
             return _sets(column, records)
         return self._ranges(column, records, table)
@@ -105,7 +107,11 @@ def steps_shown(quasi: Mapping[str, QuasiColumn], records: GroupedRecords, mask:
     """To what the ends of ranges are rounded, for each column of which they are."""
     if mask.form != "generalized" or mask.shows_identities:
         return {}
-    numbers = [column for column in quasi.values() if isinstance(column, NumberColumn) and is_rounded(column)]
+    numbers = [
+        column
+        for column in quasi.values()
+        if isinstance(column, NumberColumn) and is_rounded(column) and not records.level_of(column)
+    ]
     steps = {column.name: step_of_groups(column, *records.ends(column)[:2], records.n_records) for column in numbers}
     return {name: step for name, step in steps.items() if step is not None}
 
@@ -142,7 +148,10 @@ def end_owners(quasi: Mapping[str, QuasiColumn], records: GroupedRecords, mask: 
     ranged = [
         column
         for column in quasi.values()
-        if isinstance(column, NumberColumn) and not column.categories and not has_hierarchy(column)
+        if isinstance(column, NumberColumn)
+        and not column.categories
+        and not has_hierarchy(column)
+        and not records.level_of(column)
     ]
     return {column.name: EndOwners(column, records) for column in ranged}
 
@@ -247,15 +256,21 @@ def _sets(column: CategoryColumn, records: GroupedRecords) -> pl.Series:
 def _ancestors(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecords) -> pl.Series:
     """The lowest node of the hierarchy above all values of a group; where it covers too much, a few below it."""
     known, group, codes = _values_of_groups(column, hierarchy, records)
-    labels = hierarchy.common_ancestor_of_groups(known, group, codes, records.n_groups)
-    sets = node_sets(hierarchy, known, group, codes)
-    for number in sets.nodes_of_group:
-        labels[number] = sets.text(number)
+    lowest = records.level_of(column)
+    labels = hierarchy.common_ancestor_of_groups(known, group, codes, records.n_groups, lowest=lowest)
+    if lowest and lowest == hierarchy.n_levels - 1:  # nothing is shown, not even who misses the value
+        return pl.Series(labels, dtype=pl.String)
+    if not records.levels:
+        sets = node_sets(hierarchy, known, group, codes)
+        for number in sets.nodes_of_group:
+            labels[number] = sets.text(number)
     return or_missing(pl.Series(labels, dtype=pl.String), records.n_missing(column), records.n_records)
 
 
 def sets_of_groups(column: QuasiColumn, hierarchy: Hierarchy, records: GroupedRecords) -> NodeSets:
     """The groups that show several nodes of a column's hierarchy."""
+    if records.levels:
+        return NodeSets({}, [])
     return node_sets(hierarchy, *_values_of_groups(column, hierarchy, records))
 
 

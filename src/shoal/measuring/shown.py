@@ -79,7 +79,7 @@ def grouping_of(release: Released) -> Grouping:
     person = at if published.tables else table.person_of_record[at]  # sensitive tables: one row per person
     group_of_person = np.empty(table.n_persons, dtype=np.int32)
     group_of_person[person] = published.group_of_record
-    return Grouping(group_of_person, int(group_of_person.max()) + 1)
+    return Grouping(group_of_person, int(group_of_person.max()) + 1, levels=published.levels)
 
 
 def values_of(column: QuasiColumn) -> IntArray:
@@ -306,6 +306,8 @@ def _together(columns: list[_ShownColumn]) -> querying.Shown:
 def _as_range(column: QuasiColumn, places: GroupedRecords) -> _ShownColumn:
     if column.source is not None and column.source.hierarchy is not None:
         return _as_node(column, column.source.hierarchy, places)
+    if places.level_of(column):
+        return _as_anything(column, places)
     if isinstance(column, CategoryColumn):
         return _as_set(column, places)
     low, high, n_missing = places.extremes(column) if column.floats is not None else shown_ends(column, places)
@@ -318,6 +320,14 @@ def _range(low: IntArray, high: IntArray, n_missing: IntArray, n_records: IntArr
     return _ShownColumn(
         False, np.where(nothing, 0, low), np.where(nothing, -1, high), n_missing > 0, np.empty(0, np.int64)
     )
+
+
+def _as_anything(column: QuasiColumn, places: GroupedRecords) -> _ShownColumn:
+    """All that the column can be, in every place."""
+    everything = GroupedRecords(np.zeros(len(places.group_of_record), np.int32), 1)
+    whole = _as_range(column, everything)
+    nowhere = np.zeros(places.n_groups, np.int64)
+    return whole._replace(low=whole.low[nowhere], high=whole.high[nowhere], has_missing=whole.has_missing[nowhere])
 
 
 def _as_set(column: CategoryColumn, places: GroupedRecords) -> _ShownColumn:
@@ -339,7 +349,8 @@ def _as_node(column: QuasiColumn, hierarchy: Hierarchy, places: GroupedRecords) 
     unsettled = np.bincount(place, minlength=places.n_groups) > 0
     members: list[IntArray] = []
     n_before = 0
-    for level in range(hierarchy.n_levels):
+    lowest = places.level_of(column)
+    for level in range(lowest, hierarchy.n_levels):
         nodes = node_of_code[:, level]
         first, last = ends_of_groups(nodes[codes[present]], place, places.n_groups)
         settled = unsettled & (first == last)
@@ -350,8 +361,8 @@ def _as_node(column: QuasiColumn, hierarchy: Hierarchy, places: GroupedRecords) 
         members.append(value_of_code[order])
         n_before += len(order)
         unsettled &= ~settled
-    sets = node_sets(hierarchy, texts, place, codes[present])
-    for number, several in sets.nodes_of_group.items():
+    sets = {} if places.levels else node_sets(hierarchy, texts, place, codes[present]).nodes_of_group
+    for number, several in sets.items():
         below = np.any([node_of_code[:, level] == node for level, node in several], axis=0)
         low[number], high[number] = n_before, n_before + int(below.sum())
         members.append(value_of_code[below])

@@ -46,9 +46,9 @@ class Utility:
         Records per group.
     granularity
         1 less the mean over records and quasi-identifiers of the share of the domain that the group's range or set
-        covers (1: every value exact; 0: everything hidden). Of a column with a hierarchy what counts is the lowest node
-        above the group's values, which covers (c - 1) / (n - 1) for c of the n values that the hierarchy lists, as ARX
-        reports it.
+        covers (1: every value exact; 0: everything hidden). Of records that were left out all is hidden. Of a column
+        with a hierarchy what counts is the lowest node above the group's values, which covers (c - 1) / (n - 1) for c
+        of the n values that the hierarchy lists, as ARX reports it.
     within_variance
         The share of the total sum of squares that lies inside groups (SSE / SST), over all quasi-identifiers.
     """
@@ -98,10 +98,12 @@ def _utility_of(table: Table, grouping: Grouping, lost: dict[str, ColumnLoss], m
     for name, column in table.quasi.items():
         loss = _loss(column, records, weight_of_record)
         errors[name] = loss.error
-        covered.append(covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered)
+        covered.append(_covered(column, records, loss))
         inside += loss.inside
         total += loss.total
     utility = utility_of_losses(errors, covered, inside, total, records, lost)
+    published = table.n_records / (table.n_records + table.left_out)
+    utility = replace(utility, granularity=utility.granularity * published)
     return _with_exact_quasi(utility) if mask.shows_identities else utility
 
 
@@ -171,8 +173,7 @@ def loss_of_part(table: Table, grouping: Grouping, published: Published, mask: M
     for name, column in table.quasi.items():
         loss = _loss(column, records, weight_of_record)
         errors[name], inside[name] = loss.error, loss.inside
-        share = covered_by_nodes(column, records) if has_hierarchy(column) else loss.covered
-        covered[name] = share * table.n_records
+        covered[name] = _covered(column, records, loss) * table.n_records
         if isinstance(column, CategoryColumn):
             categories[name] = tuple(np.bincount(column.codes, minlength=column.n_codes).tolist())
         else:
@@ -228,6 +229,13 @@ def _loss(column: QuasiColumn, records: GroupedRecords, weight_of_record: NDArra
     if isinstance(column, CategoryColumn):
         return _nominal_loss(column, records, weight_of_record)
     return _number_loss(column, records, weight_of_record)
+
+
+def _covered(column: QuasiColumn, records: GroupedRecords, loss: _Loss) -> float:
+    """The mean over records of the share of the domain that is shown of their group."""
+    if has_hierarchy(column):
+        return covered_by_nodes(column, records)
+    return 1.0 if records.level_of(column) else loss.covered
 
 
 def _number_loss(column: NumberColumn, records: GroupedRecords, weight_of_record: NDArray[np.float64]) -> _Loss:
@@ -287,7 +295,7 @@ def covered_by_nodes(column: QuasiColumn, records: GroupedRecords) -> float:
         levels, group_of_record = replace(levels, code_of_record=codes.astype(np.int32)), group
     else:
         group_of_record = records.group_of_record
-    share = levels.share_of_groups(group_of_record, records.n_groups)
+    share = levels.share_of_groups(group_of_record, records.n_groups, lowest=records.level_of(column))
     return float((share * records.n_records).sum() / int(records.n_records.sum()))
 
 

@@ -129,6 +129,11 @@ class Model(ABC):
         return [self.column]
 
     @property
+    def holds_with_more(self) -> bool:
+        """Whether a group that holds still holds with anybody beside, also with those who break it by themselves."""
+        return False
+
+    @property
     def caps(self) -> Mapping[str, int] | None:
         """How many values of each attribute may be excluded at the most, where a model has such caps."""
         return None

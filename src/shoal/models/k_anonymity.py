@@ -50,6 +50,11 @@ class KAnonymity(Model):
         return f"Every group has at least {self.k} records, which may be those of one person"
 
     @property
+    def holds_with_more(self) -> bool:
+        """Whoever comes makes a group larger."""
+        return True
+
+    @property
     def limits(self) -> SpreadLimits:
         """The model said as limits."""
         return SpreadLimits(least_records=self.k)

@@ -111,6 +111,11 @@ class LDiversity(OnSensitive):
         return c
 
     @property
+    def holds_with_more(self) -> bool:
+        """Different values stay; shares and entropies can fall."""
+        return self.kind == "distinct"
+
+    @property
     def needs(self) -> frozenset[str]:
         """Names of the counts that this kind reads."""
         return _NEEDS.get((self.kind, self.count), frozenset({"values_of_group"}))

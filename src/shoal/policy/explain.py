@@ -179,7 +179,11 @@ def _options(options: Mapping[str, Any]) -> str:
 def _about_budget(budget: BudgetChoices) -> list[str]:
     told = []
     if budget.max_suppressed:
-        told.append(f"At most {budget.max_suppressed:,} persons may be left out so that the models can be met.")
+        most = budget.max_suppressed
+        told.append(
+            f"At most {f'{most:,}' if isinstance(most, int) else f'{most} of the'} persons may be left out so that the "
+            "models can be met."
+        )
     if budget.max_records is not None:
         told.append(f"At most {budget.max_records:,} records of a person are published.")
     if budget.max_alone is not None:

@@ -12,6 +12,23 @@ Number = int | Decimal
 _DECIMAL = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?")
 
 
+_SHARE = re.compile(r"\s*\d{1,3}(\.\d{1,9})?\s*%\s*")
+
+
+def fault_of_suppressed(value: object) -> str | None:
+    """Why something does not say how many persons may be left out; None where it does: a number, or "5%"."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return None
+    if isinstance(value, str) and _SHARE.fullmatch(value) and Fraction(value.strip()[:-1].strip()) <= 100:
+        return None
+    return "must be a whole number of persons, 0 or more, or a share of them such as '5%'."
+
+
+def persons_or_share(value: Any) -> int | str:
+    """What somebody wrote into a field: a share such as "5%" as it is, else a number of persons."""
+    return value if isinstance(value, str) and value.strip().endswith("%") else int(value)
+
+
 def as_number(value: Any) -> Any:
     """A decimal for a decimal, a float or a fraction that has one; anything else stays what it is."""
     if isinstance(value, float):

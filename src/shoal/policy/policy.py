@@ -30,7 +30,7 @@ from shoal.parts import Part
 from shoal.policy.decision import Decision, as_decision
 from shoal.policy.history import History, Way
 from shoal.policy.mend import MendChoices
-from shoal.policy.numbers import Number, as_number
+from shoal.policy.numbers import Number, as_number, fault_of_suppressed
 from shoal.registry import Registry
 from shoal.table.date_forms import check_form
 from shoal.table.hierarchy import FROM_VALUES, Hierarchy
@@ -289,13 +289,20 @@ class ColumnChoices(Choices):
         return Schema(quasi=quasi, **others)
 
 
+def _as_suppressed(value: Any) -> Any:
+    fault = fault_of_suppressed(value)
+    if fault is not None:
+        raise ValueError(fault)
+    return value
+
+
 class BudgetChoices(Choices):
     """How many persons may be left out, and how many records a person may keep, so that the models can be met.
 
     Also how many persons may be alone in their group by what leaves beside the quasi-identifiers.
     """
 
-    max_suppressed: Annotated[StrictInt, Field(ge=0)] = 0
+    max_suppressed: Annotated[int | str, BeforeValidator(_as_suppressed)] = 0
     max_records: Annotated[StrictInt, Field(ge=1)] | None = None
     max_alone: Annotated[StrictInt, Field(ge=0)] | None = None
     allow_alone: StrictBool = False
@@ -564,7 +571,7 @@ class Policy:
         mask: str | Part = DEFAULT_MASK,
         mask_options: Mapping[str, Option] | None = None,
         max_linkage: float | None = None,
-        max_suppressed: int = 0,
+        max_suppressed: int | str = 0,
         max_records: int | None = None,
         max_alone: int | None = None,
         allow_alone: bool = False,

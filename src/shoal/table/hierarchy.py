@@ -356,6 +356,8 @@ class Hierarchy:
         group_of_record: npt.NDArray[np.integer],
         code_of_record: npt.NDArray[np.integer],
         n_groups: int,
+        *,
+        lowest: int = 0,
     ) -> list[str | None]:
         """For each group the label of the lowest node above all its records.
 
@@ -367,6 +369,8 @@ class Hierarchy:
             For each record its group, and its position in `categories`.
         n_groups
             The number of groups; one without records gets the root.
+        lowest
+            The lowest level that a node may have.
 
         Returns
         -------
@@ -387,7 +391,7 @@ class Hierarchy:
 
         ancestors = np.full(n_groups, self.root, dtype=object)
         unsettled = np.flatnonzero(last >= 0)
-        for level, labels in enumerate(labels_of_level):
+        for level, labels in list(enumerate(labels_of_level))[lowest:]:
             nodes = node_of_category[walk, level]
             first_node, last_node = nodes[first[unsettled]], nodes[last[unsettled]]
             agrees = first_node == last_node

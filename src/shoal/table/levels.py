@@ -59,14 +59,16 @@ class Levels:
     def _n_nodes(self, level: int) -> int:
         return int(self.node[:, level].max()) + 1
 
-    def share_of_groups(self, group_of_record: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:
-        """The share of the lowest node above all records of each group."""
+    def share_of_groups(
+        self, group_of_record: NDArray[np.int32], n_groups: int, *, lowest: int = 0
+    ) -> NDArray[np.float64]:
+        """The share of the lowest node above all records of each group, of a level that is not below `lowest`."""
         walk = self.walk
         place = np.empty(self.n_values, np.int64)
         place[walk] = np.arange(self.n_values)
         first, last = ends_of_groups(place[self.code_of_record], group_of_record, n_groups)
         share = np.ones(n_groups)
-        for level in reversed(range(self.n_levels)):  # of values in the order of a walk, the ends say it all
+        for level in reversed(range(lowest, self.n_levels)):  # of values in the order of a walk, the ends say it all
             agree = self.node[walk[first], level] == self.node[walk[last], level]
             share[agree] = self.share[walk[first[agree]], level]
         return share

@@ -52,6 +52,8 @@ class Table:
     """How many persons were left out so that the others can be protected."""
     left_out: int = 0
     """How many records were left out so that the others can be protected."""
+    may_leave_out: int = 0
+    """How many persons more a method may leave out."""
     adversary: Adversary | None = None
     """What somebody is taken to know of these persons, where a model reckons with it."""
     is_of_several: bool = False
@@ -194,7 +196,7 @@ class Table:
         notes = (*self.notes, note) if note else self.notes
         smaller = replace(
             smaller, kind_of_frame=self.kind_of_frame, notes=notes, suppressed_persons=self.suppressed_persons,
-            left_out=self.left_out + int((~keep).sum()), views=self.views,
+            left_out=self.left_out + int((~keep).sum()), may_leave_out=self.may_leave_out, views=self.views,
         )  # fmt: skip
         known = self.adversary
         return smaller if known is None else smaller.against(known.rules, is_linked=known.is_linked)

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from shoal.policy.numbers import persons_or_share
+
 if TYPE_CHECKING:
     from shoal.parts import Part
     from shoal.policy import Policy
@@ -227,7 +229,7 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
     before = (protection or {}).get("budget") or {}
     budget: Plain = {key: value for key, value in before.items() if key not in OPTIONS}
     if options["max_suppressed"]:
-        budget["max_suppressed"] = int(options["max_suppressed"])
+        budget["max_suppressed"] = persons_or_share(options["max_suppressed"])
     if options["max_records"]:
         budget["max_records"] = int(options["max_records"])
     if options["max_alone"] is not None:

@@ -11,7 +11,7 @@ from shoal.engines.contract import Engine, Files, Job, Measures, counts_of, refu
 from shoal.engines.memory.code import code_table, notes_on
 from shoal.engines.memory.write import InMemory
 from shoal.errors import PrivacyNotMetError
-from shoal.grouping.grouping import Grouping
+from shoal.grouping.grouping import Grouping, without_left_out
 from shoal.judging.recount import look_at_release
 from shoal.judging.verdict import not_met
 from shoal.masking.grouped import GroupedRecords
@@ -61,6 +61,7 @@ class MemoryEngine(Engine):
             grouping = group_with_histories(
                 job.method, table, coded.of_groups, coded.models, history, job.progress, rng=rng
             )
+            table, grouping = without_left_out(table, grouping)
             told.counts = {"groups": grouping.n_groups}
         hidden = None
         if asked_of_histories(coded.models):
@@ -96,7 +97,7 @@ class MemoryEngine(Engine):
             mask=job.mask,
             seed=job.seed,
             seconds=time.perf_counter() - started,
-            told={"mended": list(job.what_was_mended)} if job.policy.mend else {},
+            told={**({"mended": list(job.what_was_mended)} if job.policy.mend else {}), **grouping.told},
             notes=(
                 *sentences(job.what_was_mended),
                 *notes_on(table),

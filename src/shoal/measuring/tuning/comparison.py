@@ -123,7 +123,7 @@ def compare(
     by: Iterable[str] = DEFAULT_MODELS,
     minimise: str = "loss",
     seed: int | None = None,
-    max_suppressed: int = 0,
+    max_suppressed: int | str = 0,
     max_records: int | None = None,
     progress: Progress = silent,
     knowledge: Knowledge | None = None,

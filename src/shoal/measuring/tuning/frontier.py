@@ -130,7 +130,7 @@ def tune(
     mask: MaskName | Mask = "range",
     points: int = 20,
     seed: int | None = None,
-    max_suppressed: int = 0,
+    max_suppressed: int | str = 0,
     max_records: int | None = None,
     max_linkage: float | None = None,
     max_alone: int | None = None,
@@ -264,7 +264,7 @@ class _Search:
         direct = (model_of_target(target) for target in self.targets)
         return [*self.kept, *(model for model in direct if model is not None)]
 
-    def keep_to(self, *, max_suppressed: int, max_records: int | None, rng: np.random.Generator) -> None:
+    def keep_to(self, *, max_suppressed: int | str, max_records: int | None, rng: np.random.Generator) -> None:
         """Leave out what the budget allows, so that the targets can be met; refuse a table that cannot meet them."""
         asked = asked_of_groups(self.at_target())
         self.table = within_budget(self.table, asked, max_suppressed=max_suppressed, max_records=max_records, rng=rng)

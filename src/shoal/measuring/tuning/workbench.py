@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import CannotSatisfyError
 from shoal.grouping.feasibility import counts_of_whole
-from shoal.grouping.grouping import Grouping, Method, Prepared
+from shoal.grouping.grouping import Grouping, Method, Prepared, without_left_out
 from shoal.judging.observation import Observation
 from shoal.judging.risk import NEEDS, Risk, measure_risk
 from shoal.masking.history import asked_of_histories, group_with_histories, mask_histories
@@ -108,8 +108,8 @@ class Workbench:
 
     def would_be_released(self, point: Point, rng: np.random.Generator) -> WouldBeReleased:
         """What a setting would publish."""
-        grouping = self._group(point.models, point.method)
-        table = shown = self.table
+        table, grouping = without_left_out(self.table, self._group(point.models, point.method))
+        shown = table
         if asked_of_histories(point.models):
             histories = mask_histories(table, grouping, point.models, self.history)
             table, shown = histories.kept, histories.shown
@@ -126,7 +126,8 @@ class Workbench:
         return method.group(self.table, of_groups, silent) if prepared is None else prepared.group(of_groups)
 
     def _measured(self, models: tuple[Model, ...], method: Method, grouping: Grouping, started: float) -> Point:
-        table, histories = self.table, None
+        table, grouping = without_left_out(self.table, grouping)
+        histories = None
         if asked_of_histories(models):
             histories = mask_histories(table, grouping, models, self.history)
             table = histories.kept

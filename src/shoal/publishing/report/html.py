@@ -12,6 +12,7 @@ from shoal.publishing.report.sections.attacked import attacked
 from shoal.publishing.report.sections.board import board, decision_in
 from shoal.publishing.report.sections.cost import cost
 from shoal.publishing.report.sections.front import contents, front, maker
+from shoal.publishing.report.sections.levels import levels
 from shoal.publishing.report.sections.repeat import repeat, terms
 from shoal.publishing.report.sections.risk import risk
 from shoal.publishing.report.sections.useful import useful
@@ -34,6 +35,7 @@ def render_report(numbers: Numbers, manifest: Numbers, policy_text: str) -> str:
     sections = [
         ("What was asked", asked),
         ("What was done", done),
+        *([("One set of classes", levels)] if "levels" in numbers else []),
         ("The verdict, model by model", verdict),
         ("Risk before and after", risk),
         ("What it cost", cost),
