@@ -46,7 +46,7 @@ WRONG = [
     'shoal.protect(frame, schema, models, method="balance-three")',
     'shoal.protect(frame, schema, models, mask="ranges")',
     "shoal.protect(frame, schema, models, mask=name)",
-    'shoal.protect(frame, schema, models, max_suppressed=[5])',
+    "shoal.protect(frame, schema, models, max_suppressed=[5])",
     "shoal.protect(frame, schema, models).data.no_such_method()",
     'shoal.Schema(quasi="age")',
     'shoal.Schema(quasi=["age"], sensitive="disease")',
