@@ -149,7 +149,8 @@ def tune(
     frame, schema, method, mask, seed, max_suppressed, max_records, max_linkage, max_alone, allow_alone, progress,
     knowledge, history, line_of
         As in `protect`.
-    cut, ties, effort, alpha, spread, m, variable, gamma, b, start, repair, nominal, length, cell, moves, order
+    cut, ties, effort, alpha, spread, m, variable, gamma, b, start, repair, nominal, length, cell, moves, order,
+    weights, lowest, highest, aggregate, time_limit
         Options of a method that is given by its name.
     code_extremes, noise, round_to_domain, quasi_as
         Options of a mask that is given by its name.
