@@ -8,150 +8,27 @@ up a few cells of its own so that rare neighbours reach k together.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+LEVEL, BEGIN, END, PARENT, NEED, HAD, UP = range(7)
+"""Columns of the nodes of a unit, each behind its children: the cells of a node, how many cells it must show, how many
+it has, and how many of them it hands up."""
+RECEIVED, HANDED, BEFORE = range(3)
+"""What the choice of each number of cells was, by node."""
 
 
-@njit(cache=True, nogil=True)
-def _close(count, received, k, most, kept_of, cost):
-    """What a node loses least by how many cells it hands up, and how many it had received then.
-
-    `received` is what its children lose by how many cells they hand up to it, the last entry for so many or more; a
-    leaf has `count` cells of its own and no children (count is -1 for other nodes).
-    """
-    last = len(cost) - 1
-    cost[:] = np.inf
-    if count >= 0:
-        for up in range(min(count, last) + 1):
-            if (up == count or count - up >= k) and (count <= last or up <= most):
-                cost[up], kept_of[up] = 0.0, up
-        return
-    for had in range(last + 1):
-        if received[had] < np.inf:
-            for up in range((most if had == last else had) + 1):
-                if (had == last or up == had or had - up >= k) and received[had] < cost[up]:
-                    cost[up], kept_of[up] = received[had], had
-
-
-@njit(cache=True, nogil=True)
-def _merge(received, cost, step, before_of, up_of, merged):
-    """Add a child to what its siblings lose by how many cells they hand up; each of its cells loses a step more."""
-    last = len(cost) - 1
-    merged[:] = np.inf
-    for before in range(last + 1):
-        if received[before] < np.inf:
-            for up in range(last + 1):
-                loss = received[before] + cost[up] + up * step
-                at = min(before + up, last)
-                if loss < merged[at]:
-                    merged[at], before_of[at], up_of[at] = loss, before, up
-    received[:] = merged
-
-
-@njit(cache=True, nogil=True)
-def _hand_up(person, weight, level, begin, end, at_level, up, mark, stamp):
-    """Raise so many cells of a node: first of persons whom the node above does not have yet, with fewest records."""
-    for turn in range(3):
-        for cell in range(begin, end):
-            if up == 0:
-                return
-            is_new = mark[person[cell]] != stamp
-            is_next = turn == 2 or (is_new and (turn == 1 or weight[cell] == 1))
-            if level[cell] == at_level and is_next:
-                level[cell] += 1
-                mark[person[cell]] = stamp
-                up -= 1
-
-
-class Nodes(NamedTuple):
-    """The nodes of a unit, each behind its children."""
-
-    level: np.ndarray
-    begin: np.ndarray  # the cells of a node
-    end: np.ndarray
-    parent: np.ndarray
-    step: np.ndarray  # what one of its cells loses on average when it goes up from here
-
-
-@njit(cache=True, nogil=True)
-def _nodes(path, loss, first, end):
-    """The nodes of the cells of a unit."""
-    n_levels = len(path)
-    top_of_cell = np.full(end - first, n_levels - 1, np.int64)  # up to which level nodes end behind a cell
-    n = n_levels
-    for cell in range(first, end - 1):
-        top = n_levels - 1
-        while top >= 0 and path[top, cell] == path[top, cell + 1]:
-            top -= 1
-        top_of_cell[cell - first] = top
-        n += top + 1
-    nodes = Nodes(
-        np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.full(n, n, np.int64), np.zeros(n)
-    )
-    open_since = np.full(n_levels, first, np.int64)
-    node = 0
-    for cell in range(first, end):
-        for at in range(top_of_cell[cell - first] + 1):
-            nodes.level[node], nodes.begin[node], nodes.end[node] = at, open_since[at], cell + 1
-            for each in range(open_since[at], cell + 1):
-                nodes.step[node] += (loss[at + 1, each] if at + 1 < n_levels else 1.0) - loss[at, each]
-            nodes.step[node] /= cell + 1 - open_since[at]
-            open_since[at] = cell + 1
-            node += 1
-    latest = np.full(n_levels + 1, n, np.int64)
-    for node in range(n - 1, -1, -1):
-        nodes.parent[node] = latest[nodes.level[node] + 1]
-        latest[nodes.level[node]] = node
-    return nodes
-
-
-@njit(cache=True, nogil=True)
-def _handed_up(nodes, need, n_levels, most, last):
-    """How many cells each node has and hands up when least is lost; those that stay are none or as many as needed."""
-    n = len(nodes.level)
-    had_of, before_of, up_of = (
-        np.zeros((n, last + 1), np.int16),
-        np.zeros((n, last + 1), np.int16),
-        np.zeros((n, last + 1), np.int16),
-    )
-    received = np.full((n_levels + 1, last + 1), np.inf)
-    received[:, 0] = 0.0
-    cost, merged = np.empty(last + 1), np.empty(last + 1)
-    for node in range(n):
-        at = nodes.level[node]
-        count = nodes.end[node] - nodes.begin[node] if at == 0 else -1
-        _close(count, received[at], need[node], most, had_of[node], cost)
-        _merge(received[at + 1], cost, nodes.step[node], before_of[node], up_of[node], merged)
-        received[at] = np.inf
-        received[at, 0] = 0.0
-    chosen = np.zeros(n_levels + 1, np.int64)
-    chosen[n_levels] = np.argmin(received[n_levels])
-    had, up = np.empty(n, np.int64), np.empty(n, np.int64)
-    for node in range(n - 1, -1, -1):
-        at = nodes.level[node]
-        total = chosen[at + 1]
-        up[node], chosen[at + 1] = up_of[node, total], before_of[node, total]
-        chosen[at] = had_of[node, up[node]]
-        had[node] = chosen[at] if at else nodes.end[node] - nodes.begin[node]
-    return had, up
-
-
-@njit(cache=True, nogil=True)
-def _persons_too_few(nodes, node, person, level, k, mark, stamp):
-    """How many persons a node that is shown lacks, since some have several of its cells."""
-    n_cells, n_persons = 0, 0
-    for cell in range(nodes.begin[node], nodes.end[node]):
-        if level[cell] == nodes.level[node]:
-            n_cells += 1
-            n_persons += mark[person[cell]] != stamp
-            mark[person[cell]] = stamp
-    return max(k - n_persons, 0) if n_cells else 0
-
-
-@njit(cache=True, nogil=True)
-def planned_levels(path, loss, person, weight, unit_start, n_persons, k, most_rounds):
+def planned_levels(
+    path: NDArray[np.int32],
+    loss: NDArray[np.float64],
+    person: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    unit_start: NDArray[np.int64],
+    n_persons: int,
+    k: int,
+    most_rounds: int,
+) -> NDArray[np.int8]:
     """The level of each cell such that each label of a unit is shown by k persons, with little loss; else hidden.
 
     `path` and `loss` have a row per level, from the value itself upwards. The least that can be lost where all cells of
@@ -159,35 +36,135 @@ def planned_levels(path, loss, person, weight, unit_start, n_persons, k, most_ro
     asks for more cells in the next round; nodes may still lack persons after the last.
     """
     n_levels, n_cells = path.shape
-    most = k * n_levels
-    last = most + 2 * k
+    last = k * (n_levels + 2)
     level = np.zeros(n_cells, np.int8)
-    mark = np.full((n_levels + 1, n_persons), -1, np.int64)
+    node, start = _nodes(path, unit_start)
+    most_nodes = int(np.diff(start).max(initial=0))
+    plan(
+        n_levels, np.ascontiguousarray(loss), person, weight, unit_start, start, node, k, most_rounds, level,
+        np.full((n_levels + 1, n_persons), -1, np.int64), np.empty(len(node)),
+        np.zeros((3, most_nodes, last + 1), np.int16), np.empty((n_levels + 3, last + 1)),
+        np.zeros(n_levels + 1, np.int64),
+    )  # fmt: skip
+    return level
+
+
+def _nodes(path: NDArray[np.int32], unit_start: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The nodes of all units, each behind its children, and where those of each unit start."""
+    n_levels, n_cells = path.shape
+    top = np.full(n_cells, -1, np.int64)  # up to which level nodes end behind a cell
+    for at in range(n_levels):
+        top[:-1][path[at, 1:] != path[at, :-1]] = at
+    top[unit_start[1:][np.diff(unit_start) > 0] - 1] = n_levels - 1
+    behind = np.append(0, np.cumsum(top + 1))
+    node = np.zeros((int(behind[-1]), 7), np.int64)
+    for at in range(n_levels):
+        ends = np.flatnonzero(top >= at)
+        places = behind[ends] + at
+        node[places, LEVEL] = at
+        node[places, BEGIN] = np.append(0, ends[:-1] + 1)[: len(ends)]
+        node[places, END] = ends + 1
+        if at:  # the node above ends at the same cell or at a later one
+            below = np.flatnonzero(node[:, LEVEL] == at - 1)
+            below = below[node[below, END] > 0]
+            node[below, PARENT] = places[np.searchsorted(ends, node[below, END] - 1)]
+    start = behind[unit_start]
+    node[:, PARENT] -= np.repeat(start[:-1], np.diff(start))
+    return node, start
+
+
+@njit(cache=True, nogil=True)
+def plan(
+    n_levels, loss, person, weight, unit_start, start, node, k, most_rounds, level, mark, step, choice, cost, chosen
+):
+    """Write the levels of the cells of all units.
+
+    The rows of `cost` are what is lost by how many cells the children of a node hand up to it, for a node of each
+    level, the last entry for so many or more; then the same for what a node hands up itself, and room for a sum.
+    """
+    most, last = k * n_levels, k * (n_levels + 2)
+    own, merged = n_levels + 1, n_levels + 2
     stamp = 0
     for unit in range(len(unit_start) - 1):
-        first, end = unit_start[unit], unit_start[unit + 1]
-        if first == end:
-            continue
-        nodes = _nodes(path, loss, first, end)
-        n = len(nodes.level)
-        need = np.full(n, k, np.int64)
-        lacks, rounds = True, 0
+        first, n = start[unit], start[unit + 1] - start[unit]
+        for i in range(n):
+            at, n_cells = node[first + i, LEVEL], node[first + i, END] - node[first + i, BEGIN]
+            lost = 0.0  # what one of its cells loses on average when it goes up from here
+            for cell in range(node[first + i, BEGIN], node[first + i, END]):
+                lost += (loss[at + 1, cell] if at + 1 < n_levels else 1.0) - loss[at, cell]
+            step[first + i] = lost / n_cells
+            node[first + i, NEED] = k
+            if at + 1 == n_levels:
+                node[first + i, PARENT] = n
+        lacks, rounds = n > 0, 0
         while lacks and rounds < most_rounds:
-            level[first:end] = 0
-            had, up = _handed_up(nodes, need, n_levels, most, last)
-            for at in range(n_levels):
-                for gives_all in (True, False):  # who gives some looks whom the node above has already
-                    for node in range(n):
-                        if nodes.level[node] == at and (up[node] == had[node]) == gives_all:
-                            above = stamp + nodes.parent[node]
-                            begin, behind = nodes.begin[node], nodes.end[node]
-                            _hand_up(person, weight, level, begin, behind, at, up[node], mark[at + 1], above)
+            for cell in range(unit_start[unit], unit_start[unit + 1]):
+                level[cell] = 0
+            for row in range(n_levels + 1):
+                for had in range(last + 1):
+                    cost[row, had] = np.inf if had else 0.0
+            for i in range(n):  # from the leaves upwards
+                at, need = node[first + i, LEVEL], node[first + i, NEED]
+                count = node[first + i, END] - node[first + i, BEGIN]
+                for up in range(last + 1):
+                    cost[own, up], cost[merged, up] = np.inf, np.inf
+                for had in range(last + 1):  # of so many cells, so many go up: those that stay are none or enough
+                    if at == 0:
+                        if had <= count and (had == count or count - had >= need) and (count <= last or had <= most):
+                            cost[own, had], choice[RECEIVED, i, had] = 0.0, had
+                    elif cost[at, had] < np.inf:
+                        for up in range((most if had == last else had) + 1):
+                            is_enough = had == last or up == had or had - up >= need
+                            if is_enough and cost[at, had] < cost[own, up]:
+                                cost[own, up], choice[RECEIVED, i, up] = cost[at, had], had
+                for before in range(last + 1):  # with what its siblings hand up
+                    if cost[at + 1, before] < np.inf:
+                        for up in range(last + 1):
+                            lost = cost[at + 1, before] + cost[own, up] + up * step[first + i]
+                            both = min(before + up, last)
+                            if lost < cost[merged, both]:
+                                cost[merged, both] = lost
+                                choice[BEFORE, i, both], choice[HANDED, i, both] = before, up
+                for had in range(last + 1):
+                    cost[at + 1, had] = cost[merged, had]
+                    cost[at, had] = np.inf if had else 0.0
+            for row in range(n_levels + 1):
+                chosen[row] = 0
+            for had in range(last + 1):
+                if cost[n_levels, had] < cost[n_levels, chosen[n_levels]]:
+                    chosen[n_levels] = had
+            for i in range(n - 1, -1, -1):  # what was chosen, from the top downwards
+                at = node[first + i, LEVEL]
+                total = chosen[at + 1]
+                up = choice[HANDED, i, total]
+                chosen[at + 1], chosen[at] = choice[BEFORE, i, total], choice[RECEIVED, i, up]
+                node[first + i, UP] = up
+                node[first + i, HAD] = chosen[at] if at else node[first + i, END] - node[first + i, BEGIN]
+            for turn in range(2 * n_levels * n):  # level by level; who gives some looks whom the node above has already
+                at, gives_all, i = turn // (2 * n), turn // n % 2 == 0, turn % n
+                up = node[first + i, UP]
+                if node[first + i, LEVEL] != at or (up == node[first + i, HAD]) != gives_all:
+                    continue
+                above = stamp + node[first + i, PARENT]
+                for kind in range(3):  # first of persons whom the node above does not have yet, with fewest records
+                    for cell in range(node[first + i, BEGIN], node[first + i, END]):
+                        is_new = mark[at + 1, person[cell]] != above
+                        is_next = kind == 2 or (is_new and (kind == 1 or weight[cell] == 1))
+                        if up > 0 and level[cell] == at and is_next:
+                            level[cell] += 1
+                            mark[at + 1, person[cell]] = above
+                            up -= 1
             stamp += n + 1
             lacks = False
-            for node in range(n):
-                too_few = _persons_too_few(nodes, node, person, level, k, mark[0], stamp + node)
-                lacks = lacks or (too_few > 0 and need[node] < 2 * k)
-                need[node] = min(need[node] + too_few, 2 * k)
+            for i in range(n):  # where some have several cells of a node, it may show too few persons
+                n_cells, n_persons = 0, 0
+                for cell in range(node[first + i, BEGIN], node[first + i, END]):
+                    if level[cell] == node[first + i, LEVEL]:
+                        n_cells += 1
+                        n_persons += mark[0, person[cell]] != stamp + i
+                        mark[0, person[cell]] = stamp + i
+                too_few = max(k - n_persons, 0) if n_cells else 0
+                lacks = lacks or (too_few > 0 and node[first + i, NEED] < 2 * k)
+                node[first + i, NEED] = min(node[first + i, NEED] + too_few, 2 * k)
             stamp += n
             rounds += 1
-    return level

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 VALUES, RECORDS, TIMES, ORDER = 0, 1, 2, 3
 """What an item is: a cell, a record, a record with its time, a record whose place among the others is known."""
@@ -510,11 +511,17 @@ def show_bundles(
     return last_unit
 
 
-@njit(cache=True, nogil=True)
-def fingerprints(value, time, start):
+def fingerprints(value: NDArray[np.int32], time: NDArray[np.int32], start: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A number for what the records of each person are, in the order in which they stand."""
+    of_person = np.empty(len(start) - 1, np.uint64)
+    mix_prints(value, time, start, of_person)
+    return of_person
+
+
+@njit(cache=True, nogil=True)
+def mix_prints(value, time, start, of_person):
+    """Write the fingerprints of persons."""
     n_columns = len(value)
-    of_person = np.zeros(len(start) - 1, np.uint64)
     for person in range(len(of_person)):
         mixed = np.uint64(0x2545F4914F6CDD1D)
         for record in range(start[person], start[person + 1]):
@@ -523,28 +530,36 @@ def fingerprints(value, time, start):
                 mixed = (mixed ^ np.uint64(cell)) * np.uint64(0x9E3779B97F4A7C15)
                 mixed ^= mixed >> np.uint64(29)
         of_person[person] = mixed
-    return of_person
+
+
+def counts_in_steps(counts: NDArray[np.int64], start: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """What is kept of counts so that each number that is kept is kept at least k times, with the least left out.
+
+    Those of a group stand sorted at counts[start[group]:start[group + 1]]. Blocks of k to 2k - 1 neighbours keep the
+    least of the block; a group of fewer than k keeps nothing.
+    """
+    kept = np.zeros(len(counts), np.int64)
+    longest = int(np.diff(start).max(initial=0))
+    step_counts(counts, start, k, kept, np.empty((longest + 1, 2), np.int64))
+    return kept
 
 
 @njit(cache=True, nogil=True)
-def counts_in_steps(counts, k):
-    """What is kept of sorted counts so that each number that is kept is kept at least k times, with the least left out.
-
-    Blocks of k to 2k - 1 neighbours keep the least of the block; `counts` has at least k entries.
-    """
-    n = len(counts)
-    kept_best = np.full(n + 1, -1, np.int64)  # the most that the first so many can keep
-    start_of = np.zeros(n + 1, np.int64)
-    kept_best[0] = 0
-    for end in range(k, n + 1):
-        for start in range(max(0, end - 2 * k + 1), end - k + 1):
-            if kept_best[start] >= 0:
-                kept = kept_best[start] + (end - start) * counts[start]
-                if kept > kept_best[end]:
-                    kept_best[end], start_of[end] = kept, start
-    kept_of = np.empty(n, np.int64)
-    end = n
-    while end:
-        kept_of[start_of[end] : end] = counts[start_of[end]]
-        end = start_of[end]
-    return kept_of
+def step_counts(counts, start, k, kept, best):
+    """Write what is kept; `best` has the most that the first so many can keep, and where their last block starts."""
+    for group in range(len(start) - 1):
+        first, n = start[group], start[group + 1] - start[group]
+        if n < k:
+            continue
+        for end in range(n + 1):
+            best[end, 0], best[end, 1] = (-1 if end else 0), 0
+            for begin in range(max(0, end - 2 * k + 1), end - k + 1):
+                if best[begin, 0] >= 0:
+                    kept_then = best[begin, 0] + (end - begin) * counts[first + begin]
+                    if kept_then > best[end, 0]:
+                        best[end, 0], best[end, 1] = kept_then, begin
+        end = n
+        while end > 0:
+            for place in range(best[end, 1], end):
+                kept[first + place] = counts[first + best[end, 1]]
+            end = best[end, 1]

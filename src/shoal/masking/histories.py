@@ -126,11 +126,8 @@ def records_kept(
     """
     kept = np.zeros(len(records_of_person), np.int64)
     order = np.lexsort((records_of_person, group_of_person))
-    ends = np.cumsum(np.bincount(group_of_person, minlength=n_groups))
-    for group in range(n_groups):
-        persons = order[ends[group - 1] if group else 0 : ends[group]]
-        if len(persons) >= max(k, 1):
-            kept[persons] = hiding.counts_in_steps(records_of_person[persons].astype(np.int64), max(k, 1))
+    start = np.append(0, np.cumsum(np.bincount(group_of_person, minlength=n_groups)))
+    kept[order] = hiding.counts_in_steps(records_of_person[order].astype(np.int64), start, max(k, 1))
     return kept
 
 

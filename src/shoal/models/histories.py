@@ -108,6 +108,10 @@ class HistoryCounts:
             return fewest
         shown, n_items = self._shown(m, columns, knows, model=model)
         room = _room(shown, m, model)
+        if m == 1:
+            group, persons = _persons_of_items(shown, n_items)
+            np.minimum.at(fewest, group, persons)
+            return fewest
         combining.fewest_of_groups(shown, m, _base(n_items, m, model), room, fewest)
         return fewest
 
@@ -206,6 +210,19 @@ def alike(columns: Sequence[IntArray]) -> IntArray:
 def _is_first(codes: IntArray) -> BoolArray:
     """Whether each entry differs from the one before."""
     return np.append(True, codes[1:] != codes[:-1])[: len(codes)]
+
+
+def _persons_of_items(shown: Shown, n_items: int) -> tuple[IntArray, IntArray]:
+    """How many owners of a group show each item that is shown there, and which group that is."""
+    n_owners, n_pieces = len(shown.start_of_owner) - 1, len(shown.start_of_piece) - 1
+    owner_of_piece = np.repeat(np.arange(n_owners), np.diff(shown.start_of_owner))
+    group_of_owner = np.repeat(np.arange(len(shown.start_of_group) - 1), np.diff(shown.start_of_group))
+    owner, item = np.repeat(owner_of_piece, np.diff(shown.start_of_piece)), shown.item
+    if n_pieces > n_owners or len(shown.moment):
+        once = np.unique(owner * n_items + item)
+        owner, item = once // n_items, once % n_items
+    kind, persons = np.unique(group_of_owner[owner] * n_items + item, return_counts=True)
+    return kind // max(n_items, 1), persons
 
 
 def _room(shown: Shown, m: int, model: str, *, with_another: bool = False) -> IntArray:
