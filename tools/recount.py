@@ -367,6 +367,11 @@ def _look_at_table(published: Published) -> View:
     attributes, quasi = _of_role(book, "sensitive"), _of_role(book, "quasi")
     is_permuted = book["mask"] == "permute"
     person = book.get("person")
+    if book.get("person_ids") == "episodes":
+        raise UnreadableError(
+            "Pseudonyms stand for episodes here, and a person may have several: how many persons a group has is not "
+            "published. shoal verify counts them with what the steward keeps."
+        )
     is_unlinked = person is not None and book.get("person_ids") == "none"
     if person is None or is_unlinked:
         persons: list[Cell] = [str(place) for place in range(len(frame))]

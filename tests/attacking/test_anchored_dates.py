@@ -80,7 +80,7 @@ def test_it_is_tried_on_what_was_written_and_says_where_it_does_not_apply() -> N
     frame = visits(first=START)
     schema = shoal.Schema(person="p", quasi=["age"], time="t", time_as="shift")
     release = shoal.protect(frame, schema, [shoal.PersonKAnonymity(k=2)])
-    names = release.published.pseudonym_of_person
+    names = release.published.pseudonyms
     person_map = pl.DataFrame({"person": sorted(frame["p"].unique()), "pseudonym": names})
     as_texts = release.data.with_columns(pl.col("t").cast(pl.String))
     read = shoal.attack(as_texts, frame, schema, attacks=["anchored-dates"], whose=person_map)

@@ -12,6 +12,7 @@ import shoal
 from shoal.attacking.suite import SuiteResult
 from shoal.errors import CannotSatisfyError, SchemaError
 from shoal.masking.shown_labels import SetLabels, read_labels
+from shoal.masks import History
 from shoal.table.table import Table
 from tests.naive import attacks as naive
 from tests.pipeline import tables
@@ -342,3 +343,18 @@ def test_whose_by_order_and_by_ids() -> None:
         shoal.attack(shown.head(3), VISITS, SCHEMA, whose="order")
     with pytest.raises(SchemaError, match="not in the original"):
         shoal.attack(shown.with_columns(person=pl.lit(99)), VISITS, SCHEMA, whose="ids")
+
+
+def test_a_person_is_any_of_their_episodes() -> None:
+    """Everybody is in one group: Ann with two episodes of two records and one of one, Ben with one episode of two."""
+    frame = pl.DataFrame({"person": ["ann"] * 5 + ["ben"] * 2, "age": [30] * 7, "code": ["a"] * 7})
+    schema = shoal.Schema(person="person", quasi=["age"], sensitive=["code"])
+    made = shoal.protect(
+        frame, schema, [shoal.PersonKAnonymity(k=2)], history=History(episode="2 records"), seed=1, attacks=0
+    )
+    results = {result.name: result for result in made.attack(attacks=["linkage"]).results}
+    found = results["linkage, all records, person"]
+    assert found.success == pytest.approx((3 / 4 + 1 / 4) / 2)
+    by_number = results["linkage, all and number of an episode, person"]
+    ann = (2 * (2 / 3) + 1 * 1) / 3  # two of three episodes with two records are hers, and the one with one record
+    assert by_number.success == pytest.approx((ann + 1 / 3) / 2)

@@ -118,3 +118,18 @@ def test_neither_the_order_of_records_nor_ids_move_a_draw(chance: random.Random,
         return [(result.name, result.success, result.targets) for result in found.results]
 
     assert tried(rows, range(25)) == tried(shuffled, renamed)
+
+
+def test_any_episode_of_the_person_is_the_person() -> None:
+    """Ann has two episodes that show a, Ben one: whoever knows a of Ann takes one of hers in two of three cases."""
+    frame = films({"e1": ["a", "x"], "e2": ["a", "y"], "e3": ["a", "z"]})
+    schema = shoal.Schema(person="person", quasi=["age"], sensitive=["film"], person_ids="episodes")
+    holdings = _Holdings.of(
+        np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 2, 0, 3]), 4, np.array([7, 7, 9])
+    ).in_order_of_items()
+    target = np.arange(3)
+    own = holdings.count_own(target, np.zeros((3, 1), np.int64))
+    assert sorted(own.tolist()) == [1, 2, 2]
+    assert holdings.count_having(np.zeros((3, 1), np.int64)).tolist() == [3, 3, 3]
+    suite = shoal.attack(frame, schema=schema, attacks=["trajectory"], known_values=[1])
+    assert suite.results

@@ -145,7 +145,7 @@ def test_no_other_column_is_published() -> None:
     frame = patients()
     published, *_ = anatomized(frame, ONE_RECORD)
     assert published.frame.columns == ["age", "sex", "group"]
-    assert published.pseudonym_of_person is None
+    assert published.pseudonyms is None
     told = published.frame.write_csv() + "".join(table.write_csv() for table in published.tables.values())
     assert "555-" not in told
     assert "patient" not in told

@@ -141,7 +141,7 @@ def test_without_a_person_column_there_are_no_pseudonyms() -> None:
     schema = Schema(quasi=["age", "gender"], sensitive=["disease"], kept=["ward"], dropped=["phone", "patient"])
     made = shoal.protect(visits(), schema, [shoal.KAnonymity(k=5)])
     assert made.data.columns == ["disease", "age", "ward", "gender"]
-    assert made.published.pseudonym_of_person is None
+    assert made.published.pseudonyms is None
 
 
 @pytest.mark.parametrize("dtype", [pl.Enum(["unused-canary", "gout", "flu"]), pl.Categorical])

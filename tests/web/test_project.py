@@ -17,6 +17,7 @@ from shoal.cli.main import cli
 from shoal.demo.clinics import clinics
 from shoal.errors import InputError, PolicyError, ShoalError
 from shoal.policy import Policy
+from shoal.web.hierarchies import remove_unused
 from shoal.web.looking import take_suggestions
 from shoal.web.project import STEPS, ChangedMeanwhile, Chosen, ColumnChoice, Project, safe_name
 
@@ -222,6 +223,27 @@ def test_a_policy_file_is_taken_over_with_its_hierarchy_files(tmp_path: Path, pr
     assert policy.columns.person_ids == "none"
     frame = pl.read_csv(project.source_paths()[0])
     assert policy.schema(project.folder, frame).columns[1].hierarchy is not None
+
+
+def test_hierarchies_of_histories_are_copied_with_a_policy(tmp_path: Path, project: Project) -> None:
+    (tmp_path / "icd.csv").write_text("flu;lungs;*\n")
+    project.adopt(
+        Policy.from_document(
+            {
+                "columns": {"person": "name", "quasi": ["age"], "sensitive": ["disease"], "dropped": ["zip", "gender"]},
+                "models": {"history-k": {"k": 2}},
+                "history": {"hierarchies": {"disease": "icd.csv"}, "episode": "90 days"},
+            }
+        ),
+        tmp_path,
+    )
+    kept = Policy.load(project.folder / "policy.toml").history
+    file = kept.hierarchies["disease"].file
+    assert file is not None
+    assert file.startswith("hierarchies/icd-")
+    assert kept.episode == "90 days"
+    remove_unused(project)
+    assert (project.folder / file).read_text().startswith("flu;lungs")
 
 
 def test_hierarchy_files_of_one_name_do_not_take_each_others_place(tmp_path: Path, project: Project) -> None:

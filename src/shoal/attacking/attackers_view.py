@@ -123,6 +123,10 @@ class AttackersView:
         rows = pl.DataFrame({"place": self.place_of_row, "published": self.person_of_row})
         return rows.group_by("place", "published").len("rows").with_columns(pl.col("rows").cast(pl.Int64))
 
+    def own_names(self, origin: IntArray) -> pl.DataFrame:
+        """The pseudonyms of each person of the original: `published`, `target`; several where there are episodes."""
+        return pl.DataFrame({"published": self.person_of_row, "target": origin}).unique()
+
     @cached_property
     def keeps_together(self) -> bool:
         """Whether every published person stands in one place."""

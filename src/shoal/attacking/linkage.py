@@ -35,6 +35,8 @@ KNOWS = {
     "one record": "The quasi-identifiers of one record of the person, drawn by chance, and that they are in the table.",
     "all records": "The quasi-identifiers of all records of the person, and that they are in the table.",
     "all and number": "The quasi-identifiers of all records of the person, and how many records they have.",
+    "all and number of an episode": "The quasi-identifiers of all records of the person, and how many of them are in "
+    "one of their episodes, drawn by chance.",
 }
 """What the attacker knows, by the name of the knowledge."""
 BOUND = "taken to be in the release, with all records among those that fit"
@@ -101,7 +103,8 @@ class LinkageAttack(Attack):
 
     def remedies(self, setting: Setting, result: AttackResult) -> Iterator[Remedy]:
         """Where it takes the number of records, publish no person ids: then nobody can count them."""
-        return no_ids(setting) if result.knows == KNOWS["all and number"] else iter(())
+        by_number = (KNOWS["all and number"], KNOWS["all and number of an episode"])
+        return no_ids(setting) if result.knows in by_number else iter(())
 
     def findings(self, recounted: Recounted) -> Iterator[Finding]:
         """Take one of those who look alike for the person looked for, and any record of their group for theirs."""
@@ -170,7 +173,9 @@ def _link_block(setting: Setting, block: TargetBlock, chances: _Chances, own: pl
         chances.same("one record", "all records", block.targets)
     else:
         _put(chances, "all records", link, whole, ["target"])
-    if published is not None:
+    if published is not None and setting.origin is not None and setting.schema.has_episodes:
+        chances.put("all and number of an episode", "person", link.by_number_of_episode(published, setting.origin))
+    elif published is not None:
         _put_persons(chances, "all and number", link, link.with_as_many_records(published))
     return np.setdiff1d(block.targets, one["target"].unique().to_numpy())
 
@@ -240,6 +245,24 @@ class _Linking:
         sized = published.join(rows, on="published").join(self.records(), on="target")
         return sized.filter(pl.col("rows") == pl.col("total")).select("target", "published")
 
+    def by_number_of_episode(self, published: pl.DataFrame, origin: IntArray) -> pl.DataFrame:
+        """`target`, `chance`: to take one of the target's episodes among those that fit and have as many records.
+
+        The number is that of one of the target's episodes, each as likely.
+        """
+        rows = pl.DataFrame({"published": np.arange(self.released.n_persons), "rows": self.released.rows_of_person})
+        sized = published.join(rows, on="published").group_by("target", "rows").len("all")
+        own = self.released.own_names(origin).join(rows, on="published").group_by("target", "rows").len("own")
+        found = own.join(sized, on=["target", "rows"])
+        chance = (pl.col("own") * pl.col("own") / pl.col("all")).sum() / pl.col("own").sum()
+        return found.group_by("target").agg(chance=chance)
+
+    def own_names_of(self, fits: pl.DataFrame, by: list[str], origin: IntArray) -> pl.DataFrame:
+        """`by`, `names`: how many episodes of the target there are among those that fit."""
+        own = self.released.own_names(origin).join(self.released.stays.select("place", "published"), on="published")
+        met = fits.join(own, on=["target", "place"])
+        return met.group_by(by).agg(pl.col("published").n_unique().alias("names"))
+
     def records(self) -> pl.DataFrame:
         """`target`, `total`: how many records each target has."""
         return self.known.group_by("target").agg(pl.col("records").sum().alias("total"))
@@ -281,7 +304,10 @@ def _put(chances: _Chances, knowledge: str, link: _Linking, fits: pl.DataFrame, 
             knowledge, "record", _averaged(link, found.with_columns(chance=pl.col("hits") / pl.col("rows")), by)
         )
     if setting.shows_persons or setting.tables:
-        chance = pl.when(is_hit).then(1 / pl.col("persons")).otherwise(0.0)
+        names = pl.lit(1)
+        if setting.origin is not None and setting.schema.has_episodes:  # the person is any of their episodes
+            found, names = found.join(link.own_names_of(fits, by, setting.origin), on=by, how="left"), pl.col("names")
+        chance = pl.when(is_hit).then(names / pl.col("persons")).otherwise(0.0)
         chances.put(knowledge, "person", _averaged(link, found.with_columns(chance=chance), by))
     for name in setting.guessed:
         guessed = _guesses(link, sized, name, by)
@@ -338,9 +364,10 @@ def _put_persons(chances: _Chances, knowledge: str, link: _Linking, fits: pl.Dat
     released, setting = link.released, link.setting
     found = fits.group_by("target").agg(pl.col("published").n_unique().alias("persons"))
     if setting.origin is not None:
-        theirs = pl.DataFrame({"published": released.person_of_row, "target": setting.origin}).unique()
-        found = found.join(fits.join(theirs, on=["published", "target"]).select("target").unique(), on="target")
-    found = found.with_columns(chance=1 / pl.col("persons"))
+        theirs = fits.join(released.own_names(setting.origin), on=["published", "target"])
+        found = found.join(theirs.group_by("target").agg(names=pl.col("published").n_unique()), on="target")
+    names = pl.lit(1) if setting.origin is None else pl.col("names")
+    found = found.with_columns(chance=names / pl.col("persons"))
     chances.put(knowledge, "record", found)
     chances.put(knowledge, "person", found)
     if setting.is_apart:

@@ -40,7 +40,8 @@ class TrajectoryAttack(Attack):
     A value here is what one record shows of all sensitive attributes together, such as a film and its rating. Those
     known are drawn from the person's own; targets are persons who have more different ones, so that something is left
     to learn. The chance is one over the number of published persons who have all that is known. With quasi-identifiers
-    the attacker also knows the group of each record known.
+    the attacker also knows the group of each record known. Where persons have a pseudonym per episode, what is known is
+    of one episode, and the chance is that of taking any of the person's.
 
     Where records are not linked to persons (`person ids: none`), nobody can be found with all their records. What is
     counted then is the chance that a further record, taken by chance from those that fit, is the person's.
@@ -82,6 +83,10 @@ def _among_persons(setting: Setting, known_values: Sequence[int]) -> Iterator[At
     released = setting.view
     is_shown = ~are_hidden(setting.frame, setting.schema.sensitive)
     person = released.person_of_row.astype(np.int64)[is_shown]
+    whose = None  # episodes of one person are one aim
+    if setting.schema.has_episodes and setting.origin is not None:
+        whose = np.zeros(released.n_persons, np.int64)
+        whose[released.person_of_row] = setting.origin
     if not len(person):
         return
     sensitive, quasi = tuple(setting.schema.sensitive), setting.schema.quasi_names
@@ -89,7 +94,7 @@ def _among_persons(setting: Setting, known_values: Sequence[int]) -> Iterator[At
     if setting.shows_groups:  # else nobody sees groups
         tries[" and quasi-identifiers"] = _items_shown(setting, (*sensitive, *quasi))
     held = {
-        also: _Holdings.of(person, item[is_shown], n_items).in_order_of_items()
+        also: _Holdings.of(person, item[is_shown], n_items, whose).in_order_of_items()
         for also, (item, n_items) in tries.items()
     }
     for n_known in known_values:
@@ -97,11 +102,13 @@ def _among_persons(setting: Setting, known_values: Sequence[int]) -> Iterator[At
             target, known = _drawn(holdings, n_known, setting)
             if not len(target):
                 continue
-            chance = 1 / holdings.count_having(known)
+            chance = holdings.count_own(target, known) / holdings.count_having(known)
             yield TrajectoryAttack.result(
                 f"trajectory, {n_known} known{also}",
                 knows=_knows(n_known, also),
-                aim="the published person taken is the person, with all their records",
+                aim="the episode taken is one of the person's"
+                if whose is not None
+                else "the published person taken is the person, with all their records",
                 successes=float(chance.sum()),
                 targets=len(target),
                 blind=1 / released.n_persons,
@@ -140,18 +147,18 @@ def _knows(n_known: int, also: str) -> str:
 
 
 class _Holdings:
-    """Which items each person has, as a list of items by person."""
+    """Which items each published person has, as a list of items by person; where these are episodes, also whose."""
 
-    def __init__(self, start: IntArray, item: IntArray, n_items: int) -> None:
-        self.start, self.item, self.n_items = start, item, n_items
+    def __init__(self, start: IntArray, item: IntArray, n_items: int, whose: IntArray | None = None) -> None:
+        self.start, self.item, self.n_items, self.whose = start, item, n_items, whose
 
     @classmethod
-    def of(cls, person: IntArray, item: IntArray, n_items: int) -> _Holdings:
+    def of(cls, person: IntArray, item: IntArray, n_items: int, whose: IntArray | None = None) -> _Holdings:
         """From the person and the item of each record."""
         key = np.sort(person * n_items + item)
         key = key[np.append(True, key[1:] != key[:-1])]
         start = np.searchsorted(key // n_items, np.arange(int(person.max()) + 2))
-        return cls(start, key % n_items, n_items)
+        return cls(start, key % n_items, n_items, None if whose is None else whose[: len(start) - 1])
 
     @property
     def sizes(self) -> IntArray:
@@ -174,11 +181,25 @@ class _Holdings:
 
     def in_order_of_items(self) -> _Holdings:
         """The same with persons in an order that their items alone give; those with the same items are alike anyway."""
-        order = np.argsort(self.kind, kind="stable")
+        order = np.lexsort((np.zeros(len(self.kind)) if self.whose is None else self.whose, self.kind))
         size = self.sizes[order]
         start = np.append(0, np.cumsum(size))
         item = self.item[np.arange(int(size.sum())) + np.repeat(self.start[order] - start[:-1], size)]
-        return _Holdings(start, item, self.n_items)
+        return _Holdings(start, item, self.n_items, None if self.whose is None else self.whose[order])
+
+    def count_own(self, target: IntArray, known: IntArray) -> IntArray:
+        """How many have all items of each line of `known` and are of the person of the target: the target at least."""
+        own = np.ones(len(target), np.int64)
+        if self.whose is None:
+            return own
+        order = np.argsort(self.whose, kind="stable")
+        first, behind = (
+            np.searchsorted(self.whose[order], self.whose[target], side=side) for side in ("left", "right")
+        )
+        for line, items in enumerate(known):
+            episodes = order[first[line] : behind[line]].tolist()
+            own[line] = sum(np.isin(items, self.item[self.start[at] : self.start[at + 1]]).all() for at in episodes)
+        return own
 
     @cached_property
     def alike(self) -> tuple[IntArray, IntArray]:

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 Flags = Mapping[str, Any]
 
 SINGLE_FLAGS = (
-    "person", "person_ids", "time", "time_as", "time_of_day", "shared_dates", "zone", "missing", "weight", "household",
+    "person", "person_ids", "time", "time_as", "time_of_day", "shared_dates", "round_gaps", "zone", "missing", "weight",
+    "household",
 )  # fmt: skip
 COLUMN_FLAGS = {
     "quasi": "quasi", "sensitive": "sensitive", "keep": "kept", "drop": "dropped", "confirm": "confirmed",
     "missing_tells_nothing": "missing_tells_nothing", "strata": "strata",
 }  # fmt: skip
 
+HISTORY_FLAGS = ("episode", "record_steps")
 BUDGET_FLAGS = ("max_suppressed", "max_records", "max_alone", "allow_alone")
 
 
@@ -94,6 +96,7 @@ def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     _lay_named(document, "mask", flags)
     _lay_values(document, "mask", {"max_linkage": flags.get("max_linkage")})
     _lay_values(document, "budget", {key: flags.get(key) for key in BUDGET_FLAGS})
+    _lay_values(document, "history", {key: flags.get(key) for key in HISTORY_FLAGS})
     _lay_ledger(document, flags, folder)
     _lay_usefulness(document, flags.get("useful_for"))
     if flags.get("seed") is not None:

@@ -74,6 +74,21 @@ common_flag = partial(_flag, is_common=True)
 """A flag that one screen of help shows."""
 
 
+def _days(ctx: click.Context, param: click.Parameter, text: str | None) -> int | str | None:
+    """A number of days as a number, and words as they are."""
+    return int(text) if text is not None and text.isdecimal() else text
+
+
+def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> list[int] | None:
+    """Whole numbers that commas part."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise click.BadParameter("whole numbers are expected, with commas between them: 1,2,3,5,10.")
+    return [int(part) for part in parts]
+
+
 def _together(section: str, *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Several options as one decorator, shown in one section of the help in the order given."""
 
@@ -122,8 +137,9 @@ columns = _together(
     "Columns",
     _flag("--person", is_common=True, metavar="C", help="The column that names the person. Without it each "
                  "record is a person."),
-    _flag("--person-ids", type=click.Choice(["pseudonyms", "none"]), help="Publish a random pseudonym per person "
-                 "(default), or none: nobody sees which records belong to one person."),
+    _flag("--person-ids", type=click.Choice(["pseudonyms", "episodes", "none"]), help="Publish a random pseudonym per "
+                 "person (default), one per episode (as --episode cuts them), or none: nobody sees which records are "
+                 "one person's."),
     _columns("--quasi", "What an adversary may know of a person: age, sex, ZIP. A kind may follow a colon: age:number, "
                         "sex:nominal, level:ordered, born:date."),
     _columns("--sensitive", "What nobody may learn of a person: disease, income."),
@@ -137,6 +153,8 @@ columns = _together(
                  "(default), or the time of day too, which is not shifted."),
     _flag("--shared-dates", type=click.Choice(["tell", "hide", "refuse"]), help="Dates that unlikely many "
                  "share, which give shifts away: tell how many (default), publish them as missing, or refuse."),
+    _flag("--round-gaps", callback=_days, metavar="DAYS", help="Round the days between a person's shifted dates: 7, "
+                 "or week, '2 weeks', month."),
     _flag("--zone", metavar="NAME", help="The time zone in which days are counted, such as Europe/Berlin, for "
                  "times in UTC or with an offset."),
     _flag("--missing", type=click.Choice(["value", "refuse", "drop"]), help="A missing quasi-identifier is a "
@@ -383,6 +401,10 @@ _budget = _together(
           "persons, or N % of them. Only where the models cannot be met otherwise."),
     _flag("--max-records", type=click.IntRange(min=1), metavar="N", is_common=True, help="Publish at most N records "
           "per person. Only where the models cannot be met otherwise."),
+    _flag("--episode", metavar="CUT", help="Cut the records of a person into episodes, each under a pseudonym of its "
+          "own: '90 days', '12 weeks' or '5 records'."),
+    _flag("--record-steps", callback=_numbers, metavar="N,N", help="Sample persons down to numbers of records: "
+          "1,2,3,5,10,20."),
     _flag("--seed", type=int, metavar="N", is_common=True, help="Governs ties and noise. Pseudonyms and record order "
           "are always secret."),
     _flag("--engine", default="auto", show_default=True, metavar="NAME", help="How the table is held: memory "

@@ -12,17 +12,17 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from shoal.errors import ParameterError, did_you_mean
+from shoal.errors import ParameterError, SchemaError, did_you_mean
 from shoal.grouping import Method
 from shoal.judging.alone import AloneLimit
 from shoal.judging.verdict import Verdict
 from shoal.masking.chosen import choose
-from shoal.masking.publish import Mask, refuse_histories, refuse_visible
+from shoal.masking.publish import Mask, refuse_episodes, refuse_histories, refuse_visible
 from shoal.measuring.aggregates import QUERY_KINDS
 from shoal.models.contract import Model
 from shoal.models.related import Related
 from shoal.policy.history import History
-from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy, check_asked, refuse_no_model
+from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy, check_asked, refuse_no_model, with_episodes
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Release, Writing
 from shoal.reading import CsvOptions, Reading
@@ -131,7 +131,14 @@ class Job:
     """How many persons may be alone in their group by what else leaves."""
 
     def __post_init__(self) -> None:
+        if self.given_schema is not None and self.given_history is not None and self.given_history.episode is not None:
+            object.__setattr__(self, "given_schema", with_episodes(self.given_schema))
         check_asked(self.roles, self.models)
+        if self.roles.has_episodes and self.policy.history.episode is None:
+            raise SchemaError(
+                "person_ids='episodes' publishes a pseudonym per episode, but nothing says how records are cut: say "
+                "history=History(episode='90 days'), for example."
+            )
         object.__setattr__(self, "alone_limit", AloneLimit(**self.policy.budget.alone))
 
     @classmethod
@@ -261,6 +268,8 @@ def refuse_unoffered(engine: Engine, job: Job) -> None:
     """Refuse a job that no engine could do, or not this one, with every reason of the engine's in one message."""
     refuse_visible(job.mask, job.models)
     refuse_histories(job.mask, job.models)
+    if job.roles.has_episodes or job.policy.history.record_steps is not None:
+        refuse_episodes(job.mask, job.models)
     _refuse_max_linkage(job.policy.max_linkage, job.mask)
     refuse_no_model(job.models)
     why = list(dict.fromkeys(engine.why_not(job)))

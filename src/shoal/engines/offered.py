@@ -26,6 +26,7 @@ def why_not_in_portions(job: Job) -> list[str]:
     why += models_in_memory(job.models)
     if not job.roles.links_records:
         why.append("person_ids='none': the person of every record is kept for the steward and counted in memory.")
+    why += _histories_changed(job)
     why += _missing(job)
     why += _sample(job)
     if job.roles.time is not None:
@@ -83,6 +84,9 @@ def why_not_on_spark(job: Job) -> list[str]:
             "person_ids='none' is not offered on Spark: which records belong to one person would have to be kept row "
             "by row for the steward."
         )
+    why += _histories_changed(job)
+    if job.roles.gap_days is not None:
+        why.append("round_gaps counts from the first date of each person, and is done in memory.")
     if job.writing is not None and job.writing.format is not None and not is_on(SPARK, job.writing.format):
         why.append(f"Spark writes {formats_on(SPARK)}.")
     asked = {
@@ -90,6 +94,16 @@ def why_not_on_spark(job: Job) -> list[str]:
         "A person map with keep_person_map=": job.writing is not None and job.writing.keep_person_map,
     }  # fmt: skip
     return [*why, *(f"{what} needs the whole table on one machine." for what, is_so in asked.items() if is_so)]
+
+
+def _histories_changed(job: Job) -> list[str]:
+    """Why records are cut into episodes and numbers of records brought to steps in memory."""
+    why = []
+    if job.policy.history.episode is not None:
+        why.append("Episodes are cut in memory, where all records of a person are at hand, and kept for the steward.")
+    if job.policy.history.record_steps is not None:
+        why.append("Numbers of records are brought to steps in memory, where all records of a person are at hand.")
+    return why
 
 
 def _missing(job: Job) -> list[str]:

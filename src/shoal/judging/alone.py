@@ -200,7 +200,7 @@ def who_is_alone(
     if schema.time is not None:
         times = frame[schema.time]
         by[TIME] = _by_values(
-            seen, [since_first(times, seen.person_of_record) if is_release and schema.time_as == "shift" else times]
+            seen, [since_first(times, seen.linked_records) if is_release and schema.time_as == "shift" else times]
         )
         if is_release and keeps_time_of_day(schema):
             by[TIME_OF_DAY] = _by_values(seen, [times_of_day(times)])
@@ -261,7 +261,10 @@ def _by_values(seen: Observation, columns: list[pl.Series]) -> BoolArray:
 
 
 def _by_number_of_records(seen: Observation) -> BoolArray:
-    """Who is alone by how many records they have in their group."""
+    """Who is alone by how many records they have in their group; with several pseudonyms, by those of any of them."""
+    if seen.pseudonym_of_record is not None:
+        in_all = np.bincount(seen.linked_records)
+        return seen.who_has_own(in_all[seen.linked_records], int(in_all.max()) + 1)
     (group, person), first = seen.in_order, seen.start_of_member
     records = np.diff(np.append(first, len(group))).astype(np.int32)
     n_values = int(records.max()) + 1

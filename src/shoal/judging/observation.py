@@ -144,6 +144,13 @@ class Observation:
         return cls(group_of_record, n_groups, person_of_record, n_persons, sensitive, times=times)
 
     @property
+    def linked_records(self) -> Codes:
+        """Which records are seen to be one's: those of a pseudonym, or of a person who has one."""
+        if self.pseudonym_of_record is None:
+            return self.person_of_record
+        return self.pseudonym_of_record.astype(np.int32, copy=False)
+
+    @property
     def n_records(self) -> int:
         """How many records there are."""
         return len(self.group_of_record)
@@ -235,8 +242,7 @@ class Observation:
         """What every record shows, and whose it is; values that are hidden show nothing."""
         moments = gaps = name = None
         if self.times is not None:
-            linked = self.person_of_record if self.pseudonym_of_record is None else self.pseudonym_of_record
-            numbers = linked.astype(np.int32)
+            numbers = self.linked_records
             name, moments, gaps = self.times.name, self.times.moments(numbers), self.times.gaps(numbers)
         return HistoryCounts(
             group_of_record=self.group_of_record.astype(np.int64),

@@ -26,16 +26,16 @@ from shoal.judging.values_apart import (
     with_background_shown,
     with_excluded,
 )
-from shoal.judging.verdict import NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, Verdict, judge
+from shoal.judging.verdict import NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, Verdict, judge, judge_episodes
 from shoal.masking import MASKS, Mask
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, EVERYTHING, HISTORIES, JOINT, SPREAD_OF_RECORDS, GroupCounts
 from shoal.table.adversary import Known
-from shoal.table.columns import code_values, persons_of
+from shoal.table.columns import Codes, code_values, persons_of
 from shoal.table.own_columns import GROUP, MEMBER, RECORDS
 from shoal.table.sample import Sample
 from shoal.table.schema import Schema
-from shoal.table.times import times_of_day
+from shoal.table.times import n_gaps_beside, times_of_day
 
 IDENTITIES_VISIBLE = (
     "Quasi-identifiers are published exactly: identities are visible, and k and person-k are only sizes of groups. "
@@ -66,6 +66,11 @@ GROUPS_HIDDEN = (
 RECORDS_UNLINKED = (
     "Records are not linked to persons in what is published. Models that count persons are checked from what the "
     "steward keeps."
+)
+
+EPISODES = (
+    "A pseudonym stands for an episode, and a person may have several: how many persons there are is not shown. Models "
+    "are asked about episodes as they are published, and about persons as the steward knows them; both must hold."
 )
 
 RECORDS_SHOWN = frozenset({"records", "most_records_of_value", "distinct_values"})
@@ -159,6 +164,8 @@ def _look_at_release(
     problems = problems_of_columns(frame.columns, schema, mask=mask)
     problems += _problems_of_times(frame, schema)
     problems += _tables_beside(tables, schema, mask)
+    if mask.links_values and schema.has_episodes:
+        return _look_at_episodes(frame, schema, models, linked, problems)
     if mask.links_values and not schema.links_records:
         return _look_at_unlinked(frame, schema, models, linked, excluded, problems)
     if linked is not None and not mask.shows_groups:
@@ -278,6 +285,8 @@ def _problems_of_times(frame: pl.DataFrame, schema: Schema) -> list[str]:
         return [told] if n_others else []
     if schema.time_of_day == "cut" and (times_of_day(times) != time(0)).any():
         return [f"'{schema.time}' shows times of day, but the policy cuts shifted times to days."]
+    if schema.gap_days is not None and n_gaps_beside(times, persons_of(frame, schema)[0], schema.gap_days):
+        return [f"'{schema.time}' shows days between records that are not rounded, as the policy says they are."]
     return []
 
 
@@ -465,6 +474,46 @@ def _look_at_unlinked(
     return measure_risk(seen, counts), _saying_why(verdict, models, ()), alone
 
 
+def _look_at_episodes(
+    frame: pl.DataFrame, schema: Schema, models: Sequence[Model], linked: pl.DataFrame | None, problems: list[str]
+) -> tuple[Risk, Verdict, Alone]:
+    """A release in which pseudonyms stand for episodes: whose these are is taken from what the steward keeps.
+
+    Without it every group is taken as one person's, the least safe that can be, and models of persons do not hold.
+    """
+    shown = Observation.of_frame(frame, schema)
+    several = shown.persons_in_several_groups
+    if several:
+        problems.append(f"{several:,} of {shown.n_persons:,} episodes have records in more than one group.")
+    needs = NEEDS.union(*(model.needs for model in models))
+    misfits = [] if linked is None else _misfits_of_rows(frame, schema, linked)
+    is_known = linked is not None and not misfits
+    person, n_persons = shown.group_of_record, shown.n_groups
+    if linked is not None and not misfits:
+        codes, members = code_values(linked[MEMBER])
+        person, n_persons = codes, len(members)
+        problems += _problems_of_persons(shown, person, n_persons)
+    seen = replace(shown, person_of_record=person, n_persons=n_persons, pseudonym_of_record=shown.person_of_record)
+    counts = seen.counts(needs)
+    verdict = judge_episodes(
+        models, shown.counts(needs), counts if is_known else None, shown=RECORDS_SHOWN,
+        problems=[*problems, *misfits], notes=[EPISODES],
+    )  # fmt: skip
+    return measure_risk(seen, counts), verdict, look_for_alone(seen if is_known else shown, frame, schema)
+
+
+def _problems_of_persons(shown: Observation, person: Codes, n_persons: int) -> list[str]:
+    """Why what the steward keeps of persons does not go with episodes and groups."""
+    problems = []
+    whose = replace(shown, group_of_record=person, n_groups=n_persons)
+    if whose.persons_in_several_groups:
+        problems.append(f"{whose.persons_in_several_groups:,} episodes are those of several persons.")
+    several = replace(shown, person_of_record=person, n_persons=n_persons).persons_in_several_groups
+    if several:
+        problems.append(f"{several:,} of {n_persons:,} persons have records in more than one group.")
+    return problems
+
+
 def _misfits_of_rows(frame: pl.DataFrame, schema: Schema, linked: pl.DataFrame) -> list[str]:
     """Why what the steward keeps of the persons of published records, row by row, is not of this table."""
     absent = [name for name in (MEMBER, *schema.sensitive) if name not in linked.columns]
@@ -556,7 +605,8 @@ def mask_meant(mask: str | None, schema: Schema, tables: Mapping[str, Any] | Non
     if mask is None and tables:
         mask = "anatomize"
     elif mask is None:
-        mask = "range" if linked is None or not schema.links_records else "perturb"
+        is_range = linked is None or schema.has_episodes or not schema.links_records
+        mask = "range" if is_range else "perturb"
     meant: type[Mask] = Mask if mask == Mask.name else MASKS[str(mask)]
     if not meant.links_values and GROUP in {name for name, _ in schema.roles()}:
         raise SchemaError(f"The mask {mask} publishes a column '{GROUP}' of its own: give yours another name.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ PUBLISHED_TABLE = "published table"
 BOUND = "published table, by a bound"
 STEWARD = "steward"
 NOT_SHOWN = "not shown by the published table"
+BOTH = "persons by the steward, episodes by the published table"
 TABLE = "table"
 
 ALLOW_IT = "Drop or coarsen what singles out, name it as quasi-identifier, or allow it (allow_alone)."
@@ -164,6 +165,44 @@ def judge(
             misfits.append(str(misfit))
             verdicts.append(_unproved(model, counts, checked_from))
     return Verdict(tuple(verdicts), len(counts), (*problems, *misfits), tuple(notes))
+
+
+def judge_episodes(
+    models: Sequence[Model],
+    episodes: GroupCounts,
+    persons: GroupCounts | None,
+    *,
+    shown: frozenset[str],
+    problems: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> Verdict:
+    """Ask every model twice: about episodes, which a published table shows, and about persons, whom the steward knows.
+
+    A model holds where it holds in both; the worse of the two is what is reached. Without what the steward keeps one of
+    persons does not hold, whatever episodes show, since several of them may be one person's.
+
+    Parameters
+    ----------
+    shown
+        The counts that are the same for both, so that a published table alone is enough.
+    """
+    verdicts = []
+    for model in models:
+        seen = _asked(model, episodes, PUBLISHED_TABLE)
+        if model.needs <= shown:
+            verdicts.append(seen)
+        elif persons is None:
+            verdicts.append(_unproved(model, episodes, NOT_SHOWN))
+        else:
+            kept = _asked(model, persons, BOTH)
+            worse = min if model.higher_is_safer else max
+            verdicts.append(
+                replace(
+                    kept, reached=worse(kept.reached, seen.reached), holds=kept.holds and seen.holds,
+                    broken_groups=max(kept.broken_groups, seen.broken_groups),
+                )
+            )  # fmt: skip
+    return Verdict(tuple(verdicts), len(episodes), tuple(problems), tuple(notes))
 
 
 def _judged(model: Model, counts: GroupCounts, checked_from: str, steward: GroupCounts | None) -> ModelVerdict:

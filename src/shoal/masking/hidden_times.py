@@ -61,7 +61,8 @@ def _counts(table: Table, grouping: Grouping, hidden: BoolArray) -> HistoryCount
         person_of_record=table.person_of_record.astype(np.int64),
         codes={},
         time=name,
-        gap_of_record=shown.gaps(table.person_of_record),
+        pseudonym_of_record=table.pseudonym_of_record.astype(np.int64),
+        gap_of_record=shown.gaps(table.pseudonym_of_record),
     )
 
 

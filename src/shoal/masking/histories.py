@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.kernels import coarsening, hiding
+from shoal.models.histories import BUDGET
 from shoal.progress import Progress, silent
 from shoal.table.columns import Codes
 
-MOST_COMBINATIONS = 100_000_000
+MOST_COMBINATIONS = BUDGET
 """So many combinations of items, summed over persons, are counted at most."""
 MOST_WAYS = 64
 """In so many ways at most the columns of one record are lowered together; those that lose least come first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ from shoal.errors import SchemaError, did_you_mean
 from shoal.grouping.alike_histories import group_by_histories
 from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.judging.observation import Observation, ShownTimes
-from shoal.kernels import counting
 from shoal.masking.hidden_times import hide_times, of_times, without_times
-from shoal.masking.histories import Demand, Histories, HistoryColumn, levels_shown, records_kept
+from shoal.masking.histories import Demand, Histories, HistoryColumn, levels_shown
+from shoal.masking.record_numbers import numbers_kept
 from shoal.masking.times import masked_times
-from shoal.models.contract import Model
-from shoal.models.counts import HISTORIES, SPREAD, VALUE_SUMMARIES, VALUE_TABLES, GroupCounts
+from shoal.models.contract import Model, listed
+from shoal.models.counts import HISTORIES, VALUE_SUMMARIES, VALUE_TABLES
 from shoal.models.histories import HIDDEN, Asked
 from shoal.policy.history import History
 from shoal.progress import Progress, silent
@@ -48,6 +48,29 @@ class ColumnShown:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EpisodesShown:
+    """Episodes as they are published."""
+
+    cut: str
+    """How records are cut: "90 days", or "5 records"."""
+    episodes: int
+    persons: int
+    most: int
+    """The most episodes that one person has."""
+
+    @classmethod
+    def of(cls, table: Table, cut: str) -> EpisodesShown:
+        """Those of a table."""
+        of_person = np.bincount(table.person_of_pseudonym, minlength=1)
+        return cls(cut=cut, episodes=table.n_pseudonyms, persons=table.n_persons, most=int(of_person.max()))
+
+
+def listed_numbers(numbers: Sequence[int]) -> str:
+    """Such as "1, 2, 3 and 5"."""
+    return listed([f"{number:,}" for number in numbers])
+
+
+@dataclass(frozen=True, kw_only=True)
 class HistoryShown:
     """What was done to histories, counted."""
 
@@ -56,10 +79,16 @@ class HistoryShown:
     left_out: int
     """How many of them were left out."""
     columns: tuple[ColumnShown, ...]
+    episodes: EpisodesShown | None = None
+    """How records were cut into episodes, where they were."""
+    record_steps: tuple[int, ...] | None = None
+    """To which numbers of records persons were sampled down, where they were."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
+            **({} if self.episodes is None else {"episodes": asdict(self.episodes)}),
+            **({} if self.record_steps is None else {"record_steps": list(self.record_steps)}),
             "records": self.records,
             "records_left_out": self.left_out,
             "hidden": sum(column.hidden for column in self.columns),
@@ -70,10 +99,16 @@ class HistoryShown:
     def notes(self) -> list[str]:
         """What was done, in plain sentences."""
         notes = []
+        if self.episodes is not None:
+            notes.append(
+                f"The records of {self.episodes.persons:,} persons are cut into {self.episodes.episodes:,} episodes "
+                f"({self.episodes.cut}), at most {self.episodes.most:,} of one person, each under its own pseudonym."
+            )
         if self.left_out:
+            in_steps = "" if self.record_steps is None else f" Their numbers are {listed_numbers(self.record_steps)}."
             notes.append(
                 f"{self.left_out:,} of {self.records:,} records were left out so that nobody is found by how many they "
-                "have, or because nothing of them could be shown."
+                f"have, or because nothing of them could be shown.{in_steps}"
             )
         for column in self.columns:
             coarser = sum(column.n_by_level[1:])
@@ -101,6 +136,11 @@ class Masked:
 def asked_of_histories(models: Sequence[Model]) -> list[Asked]:
     """What the models ask of histories."""
     return [asked for model in models if (asked := model.of_histories) is not None]
+
+
+def changes_histories(models: Sequence[Model], history: History) -> bool:
+    """Whether anything is done to histories before groups are masked."""
+    return bool(asked_of_histories(models)) or history.cut is not None or history.record_steps is not None
 
 
 def group_with_histories(
@@ -138,33 +178,79 @@ def mask_histories(
 
     Groups stay as they are, and everybody keeps at least one record.
     """
+    table = replace(table, views=None)
     everything = asked_of_histories(models)
     days = of_times(everything, table)
     asked = [each for each in everything if each not in days]
     history.refuse_unknown(table.schema)
     columns = columns_of_histories(table, asked)
     _refuse_hidden_marks(table, columns)
-    counts = [each.k for each in asked if each.of_counts]
+    k = max((each.k for each in asked if each.of_counts), default=1)
     demands = [each for each in asked if not each.of_counts]
     laid = {name: _Laid.of(table.sensitive[name], history) for name in columns}
+    times_k = np.ones(grouping.n_groups, np.int64)
+    while True:
+        levels, keep = _hidden(table, grouping, laid, demands, times_k, k, models, history, progress)
+        masked = _masked(table, grouping, laid, levels, keep, days, history)
+        while (coarse := _coarse_that_tell(masked.shown, grouping, models, laid, levels, keep)) is not None:
+            for name, each in laid.items():
+                levels[name][coarse & (levels[name] > 0)] = each.n_levels
+            masked = _masked(table, grouping, laid, levels, keep, days, history)
+        broken = _broken_by_persons(masked.shown, grouping, models)
+        stricter = broken & (times_k <= table.n_records)
+        if not stricter.any():
+            return masked
+        times_k[stricter] *= 2
+
+
+def _hidden(
+    table: Table,
+    grouping: Grouping,
+    laid: Mapping[str, _Laid],
+    demands: Sequence[Asked],
+    times_k: NDArray[np.int64],
+    k: int,
+    models: Sequence[Model],
+    history: History,
+    progress: Progress,
+) -> tuple[dict[str, NDArray[np.int8]], NDArray[np.bool_]]:
+    """The level at which each record shows each column, and which records leave."""
     keep = np.ones(table.n_records, np.bool_)
-    levels = {name: np.zeros(table.n_records, np.int8) for name in columns}
     while True:  # records that are left out take their values with them, so that others may have to be hidden
-        levels = _levels(table, grouping, laid, demands, keep, progress)
+        levels = _levels(table, grouping, laid, demands, keep, times_k, progress)
         fewer = keep.copy()
         if "leave-out" in history.ways:
             fewer &= ~_nothing_left(table, laid, levels, keep)
-        if counts:
-            fewer = _counted(table, grouping, laid, levels, fewer, max(counts), models)
+        if k > 1 or history.record_steps is not None:
+            fewer = _counted(table, grouping, laid, levels, fewer, k, history.record_steps, models)
         if (fewer == keep).all():
-            break
+            return levels, keep
         keep = fewer
-    masked = _masked(table, grouping, laid, levels, keep, days)
-    while (coarse := _coarse_that_tell(masked.shown, grouping, models, laid, levels, keep)) is not None:
-        for name, each in laid.items():
-            levels[name][coarse & (levels[name] > 0)] = each.n_levels
-        masked = _masked(table, grouping, laid, levels, keep, days)
-    return masked
+
+
+def _seen(shown: Table, grouping: Grouping, *, with_times: bool = False) -> list[Observation]:
+    """What is shown, counted by person, and where persons have several pseudonyms by these too."""
+    schema, times = shown.schema, None
+    if with_times and schema.time is not None:
+        times = ShownTimes(schema.time, masked_times(shown), schema.time_as == "shift")
+    by_person = replace(Observation.of_groups(shown, grouping.group_of_person, grouping.n_groups), times=times)
+    if shown.episode_of_record is None:
+        return [by_person]
+    episode = shown.episode_of_record
+    by_episode = replace(by_person, person_of_record=episode, n_persons=shown.n_pseudonyms)
+    return [replace(by_person, pseudonym_of_record=episode), by_episode]
+
+
+def _broken_by_persons(shown: Table, grouping: Grouping, models: Sequence[Model]) -> NDArray[np.bool_]:
+    """Groups in which a model of histories is broken, since pseudonyms were taken for persons when values were hidden.
+
+    What is known together is shown by one pseudonym; how many show it are persons.
+    """
+    asked = [model for model in models if model.of_histories is not None]
+    if shown.episode_of_record is None or not asked:
+        return np.zeros(grouping.n_groups, np.bool_)
+    counts = [seen.counts(HISTORIES) for seen in _seen(shown, grouping, with_times=True)]
+    return ~np.logical_and.reduce([model.holds(each) for model in asked for each in counts])
 
 
 def _coarse_that_tell(
@@ -181,16 +267,17 @@ def _coarse_that_tell(
     is left are values of which no more persons have one than before.
     """
     asked = [model for model in models if model.needs & (VALUE_SUMMARIES | VALUE_TABLES)]
-    if not asked:
+    if not asked or not laid:
         return None
-    seen = Observation.of_groups(shown, grouping.group_of_person, grouping.n_groups)
-    counts = seen.counts(HISTORIES.union(*(model.needs for model in asked)))
-    holds = np.logical_and.reduce([model.holds(counts) for model in asked])
+    holds = np.ones(grouping.n_groups, np.bool_)
+    for seen in _seen(shown, grouping):
+        counts = seen.counts(HISTORIES.union(*(model.needs for model in asked)))
+        holds &= np.logical_and.reduce([model.holds(counts) for model in asked])
     is_coarse = np.zeros(len(keep), np.bool_)
     for name, each in laid.items():
         is_coarse |= (levels[name] > 0) & (levels[name] < each.n_levels)
     group_of_record = np.zeros(len(keep), np.int32)
-    group_of_record[keep] = seen.group_of_record
+    group_of_record[keep] = grouping.group_of_record(shown)
     found: NDArray[np.bool_] = keep & is_coarse & ~holds[group_of_record]
     return found if found.any() else None
 
@@ -291,31 +378,46 @@ def _levels(
     laid: Mapping[str, _Laid],
     asked: Sequence[Asked],
     keep: NDArray[np.bool_],
+    times_k: NDArray[np.int64],
     progress: Progress,
 ) -> dict[str, NDArray[np.int8]]:
-    """The level at which each record shows each column, of those that are kept; others are hidden."""
+    """The level at which each record shows each column, of those that are kept; others are hidden.
+
+    Where persons have several pseudonyms and more than single values may be known, pseudonyms are taken for persons.
+    That asks for too few of them, so that groups ask for k so many times (`times_k`) as it takes.
+    """
     names = list(laid)
     hidden = {name: np.full(table.n_records, each.n_levels, np.int8) for name, each in laid.items()}
     if not asked:
         for level in hidden.values():
             level[keep] = 0
         return hidden
-    histories = Histories(
-        group_of_person=grouping.group_of_person,
-        n_groups=grouping.n_groups,
-        person_of_record=table.person_of_record[keep],
-        columns=tuple(replace(each.arrays, value_of_record=each.column.codes[keep]) for each in laid.values()),
-        time_of_record=_moments(table, keep),
-    )
-    demands = [
-        Demand(
-            k=each.k, m=each.m, c=each.c, knows=each.knows, by_group=each.with_quasi,
-            columns=tuple(names.index(name) for name in each.columns or names),
+    together = any(each.m > 1 or each.c is not None for each in asked)
+    of_record, group = table.person_of_record, grouping.group_of_person
+    if together:
+        of_record, group = table.pseudonym_of_record, group[table.person_of_pseudonym]
+    of_group = grouping.group_of_record(table)
+    moments = _moments(table, keep)
+    for times in np.unique(times_k):
+        own = np.unique(group[times_k[group] == times])
+        of_some = keep & (times_k == times)[of_group]
+        persons, person = np.unique(of_record[of_some], return_inverse=True)
+        histories = Histories(
+            group_of_person=np.searchsorted(own, group[persons]).astype(np.int32),
+            n_groups=len(own),
+            person_of_record=person.astype(np.int32),
+            columns=tuple(replace(each.arrays, value_of_record=each.column.codes[of_some]) for each in laid.values()),
+            time_of_record=None if moments is None else moments[of_some[keep]],
         )
-        for each in asked
-    ]  # fmt: skip
-    for name, level in zip(names, levels_shown(histories, demands, progress), strict=True):
-        hidden[name][keep] = level
+        demands = [
+            Demand(
+                k=each.k * int(times), m=each.m, c=each.c, knows=each.knows, by_group=each.with_quasi,
+                columns=tuple(names.index(name) for name in each.columns or names),
+            )
+            for each in asked
+        ]  # fmt: skip
+        for name, level in zip(names, levels_shown(histories, demands, progress), strict=True):
+            hidden[name][of_some] = level
     return hidden
 
 
@@ -325,7 +427,7 @@ def _moments(table: Table, keep: NDArray[np.bool_]) -> NDArray[np.int64] | None:
     if schema.time is None:
         return None
     kept = table if keep.all() else table.with_records(keep, "")
-    return ShownTimes(schema.time, masked_times(kept), schema.time_as == "shift").moments(kept.person_of_record)
+    return ShownTimes(schema.time, masked_times(kept), schema.time_as == "shift").moments(kept.pseudonym_of_record)
 
 
 def _nothing_left(
@@ -351,12 +453,13 @@ def _counted(
     levels: Mapping[str, NDArray[np.int8]],
     keep: NDArray[np.bool_],
     k: int,
+    steps: Sequence[int] | None,
     models: Sequence[Model],
 ) -> NDArray[np.bool_]:
-    """Fewer records for some persons, so that enough others have as many; those go first that show least."""
-    records = np.bincount(table.person_of_record[keep], minlength=table.n_persons)
-    fewer = records_kept(grouping.group_of_person, grouping.n_groups, records, k)
-    fewer = _still_spread(grouping, fewer, [model for model in models if model.needs <= SPREAD])
+    """Fewer records for some, so that enough others have as many, in steps; those go first that show least."""
+    pseudonym = table.pseudonym_of_record
+    records = np.bincount(pseudonym[keep], minlength=table.n_pseudonyms)
+    fewer = numbers_kept(table, grouping, records, k=k, steps=steps, models=models)
     loss = np.zeros(table.n_records)
     rarity = np.zeros(table.n_records)
     code = np.zeros(table.n_records, np.int64)
@@ -366,37 +469,11 @@ def _counted(
         rarity -= np.bincount(each.column.codes, minlength=each.column.n_codes)[each.column.codes]
         code = code * each.column.n_codes + each.column.codes
     kept = np.flatnonzero(keep)
-    order = kept[np.lexsort((code[kept], rarity[kept], loss[kept], table.person_of_record[kept]))]
-    person = table.person_of_record[order]
-    start = np.append(0, np.cumsum(records))[person]
+    order = kept[np.lexsort((code[kept], rarity[kept], loss[kept], pseudonym[kept]))]
+    start = np.append(0, np.cumsum(records))[pseudonym[order]]
     left = np.zeros(table.n_records, np.bool_)
-    left[order[np.arange(len(order)) - start < fewer[person]]] = True
+    left[order[np.arange(len(order)) - start < fewer[pseudonym[order]]]] = True
     return left
-
-
-def _still_spread(grouping: Grouping, records: NDArray[np.int64], models: Sequence[Model]) -> NDArray[np.int64]:
-    """Fewer records for those who have most in a group, as long as a model of how records are spread is broken there.
-
-    Where others are sampled down, the share of those who have most grows. In the end everybody of the group has as
-    many, which is the evenest spread that there is.
-    """
-    group, n_groups, records = grouping.group_of_person, grouping.n_groups, records.copy()
-    everybody = np.argsort(group, kind="stable").astype(np.int32)
-    start = np.append(0, np.cumsum(np.bincount(group, minlength=n_groups)))
-    while models:
-        persons, n_records, squared, most, logs = counting.spread_of_person_parts(everybody, start, records)
-        counts = GroupCounts(
-            persons=persons, records=n_records, squared_records=squared, most_records=most, log_records=logs
-        )
-        broken = ~np.logical_and.reduce([model.holds(counts) for model in models])
-        is_most = records == most[group]
-        below = np.zeros(n_groups, np.int64)
-        np.maximum.at(below, group[~is_most], records[~is_most])
-        lowered = (broken & (below > 0))[group] & is_most
-        if not lowered.any():
-            break
-        records[lowered] = below[group[lowered]]
-    return records
 
 
 def _masked(
@@ -406,6 +483,7 @@ def _masked(
     levels: Mapping[str, NDArray[np.int8]],
     keep: NDArray[np.bool_],
     days: Sequence[Asked],
+    history: History,
 ) -> Masked:
     """The table with only the records that leave, as they are and as they are shown."""
     kept = table if keep.all() else table.with_records(keep, "")
@@ -428,5 +506,9 @@ def _masked(
     shown = replace(
         kept, frame=frame, sensitive=sensitive_columns(frame, table.schema), _values_of_persons={},
     )  # fmt: skip
-    did = HistoryShown(records=table.n_records, left_out=int((~keep).sum()), columns=tuple(told))
+    did = HistoryShown(
+        records=table.n_records, left_out=int((~keep).sum()), columns=tuple(told),
+        episodes=None if history.episode is None else EpisodesShown.of(kept, history.episode),
+        record_steps=None if history.record_steps is None else tuple(history.record_steps),
+    )  # fmt: skip
     return Masked(kept, shown, did)

@@ -107,6 +107,21 @@ def refuse_histories(mask: Mask, models: Sequence[Model]) -> None:
         )
 
 
+def refuse_episodes(mask: Mask, models: Sequence[Model]) -> None:
+    """Refuse to cut records into episodes, or to bring their numbers to steps, where no such records are shown."""
+    if not (mask.links_values and mask.shows_groups):
+        raise ParameterError(
+            f"The mask {mask.name} does not publish the records of a person side by side, so they are neither cut into "
+            "episodes nor brought to numbers in steps. Choose the mask range, or leave it out."
+        )
+    by_rules = [model.name for model in models if model.needs & BACKGROUND]
+    if by_rules:
+        raise ParameterError(
+            f"{', '.join(by_rules)} reckons with rules about persons and all their records, which are cut into "
+            "episodes or left out here. Ask for h-affiliation or l-diversity."
+        )
+
+
 @dataclass(frozen=True)
 class Published:
     """A table as it will be published, and what only the steward may know of it."""
@@ -116,7 +131,8 @@ class Published:
     """The group of each published record."""
     record_of_published: NDArray[np.int32]
     """Which original record each published one is."""
-    pseudonym_of_person: pl.Series | None
+    pseudonyms: pl.Series | None
+    """The pseudonym of each person, or of each episode where persons have one per episode."""
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     """Sensitive tables that are published beside the frame, by attribute (anatomize)."""
     linked: pl.DataFrame | None = None
@@ -143,7 +159,7 @@ def published_by_labels(table: Table, grouping: Grouping, mask: Mask) -> Publish
     records = GroupedRecords.of(table, grouping)
     order = secrecy.secret_order(table.n_records)
     group = records.group_of_record[order]
-    names = secrecy.pseudonyms(table.n_persons) if _has_pseudonyms(table) else None
+    names = secrecy.pseudonyms(table.n_pseudonyms) if _has_pseudonyms(table) else None
     columns: dict[str, pl.Series] = {}
     published = table.schema.published()
     for name in table.frame.columns:
@@ -152,13 +168,13 @@ def published_by_labels(table: Table, grouping: Grouping, mask: Mask) -> Publish
         if name in table.quasi:
             columns[name] = spread(mask.mask(table.quasi[name], records, table), group)
         elif name == table.schema.person and names is not None:
-            columns[name] = names.gather(table.person_of_record[order])
+            columns[name] = names.gather(table.pseudonym_of_record[order])
         elif name == table.schema.time:
             columns[name] = masked_times(table).gather(order)
         else:
             columns[name] = without_unused_categories(table.frame[name]).gather(order)
     linked = None
-    if not table.schema.links_records:
+    if not table.schema.links_records or table.schema.has_episodes:
         number = secrecy.secret_order(int(group.max()) + 1) + 1
         linked = linked_rows(table, number[group], order)
     return Published(pl.DataFrame(columns), group, order, names, linked=linked, excluded=_excluded(table, order))

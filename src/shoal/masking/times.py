@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.masking import secrecy
@@ -24,8 +26,12 @@ from shoal.table.times import (
 def how_times_are_shown(schema: Schema) -> str:
     """What a codebook says of the time column."""
     if schema.time_as == "sequence":
-        return "the person's own first, second, ... time"
-    return "dates shifted per person" if schema.time_of_day == "cut" else "dates shifted per person, times of day kept"
+        return f"the {'episode' if schema.has_episodes else 'person'}'s own first, second, ... time"
+    whose = "episode" if schema.has_episodes else "person"
+    shown = f"dates shifted per {whose}"
+    if schema.time_of_day == "keep":
+        return f"{shown}, times of day kept"
+    return shown if schema.gap_days is None else f"{shown}, the days since its first rounded to {schema.gap_days:,}"
 
 
 def masked_times(table: Table) -> pl.Series:
@@ -37,7 +43,7 @@ def masked_times(table: Table) -> pl.Series:
     assert schema.time is not None
     times = table.frame[schema.time]
     if schema.time_as == "sequence":
-        order = pl.DataFrame({"person": table.person_of_record, "time": in_order(times)})
+        order = pl.DataFrame({"person": table.pseudonym_of_record, "time": in_order(times)})
         return order.select(pl.col("time").rank("dense").over("person").cast(pl.Int32)).to_series()
     refuse_no_dates(times)
     days = days_to_shift(times, schema)
@@ -49,13 +55,29 @@ def masked_times(table: Table) -> pl.Series:
     shown = days if schema.time_of_day == "cut" else _with_time_of_day(times, schema)
     if shown.dtype == pl.Null:
         return shown
-    by = pl.Series("days", secrecy.days_shifted(table.n_persons)).gather(table.person_of_record)
+    by = pl.Series("days", secrecy.days_shifted(table.n_pseudonyms)).gather(table.pseudonym_of_record)
+    if schema.gap_days is not None:
+        shown = with_rounded_gaps(shown, is_hidden, table.pseudonym_of_record, schema.gap_days)
     shifted = pl.DataFrame({"shown": shown, "by": by, "hidden": is_hidden}).select(
         pl.when(~pl.col("hidden")).then(pl.col("shown")) + pl.duration(days="by")
     )
     moved = shifted.to_series()
     is_text = times.dtype in TEXTS
     return moved.dt.replace_time_zone(None) if is_text and zone_of(moved) is not None else moved
+
+
+def with_rounded_gaps(
+    days: pl.Series, is_hidden: pl.Series, pseudonym_of_record: NDArray[np.int32], step: int
+) -> pl.Series:
+    """Days such that the days between those of one pseudonym are whole steps, each at most half a step from its own.
+
+    The first day that is shown stays, and all others count from it.
+    """
+    records = pl.DataFrame({"day": days, "hidden": is_hidden, "of": pseudonym_of_record})
+    first = pl.col("day").filter(~pl.col("hidden")).min().over("of")
+    since = (pl.col("day") - first).dt.total_days()
+    rounded = (2 * since + step).floordiv(2 * step) * step  # halves go up
+    return records.select((first + pl.duration(days=rounded)).alias(days.name)).to_series()
 
 
 def shared_in(table: Table) -> SharedDates | None:

@@ -21,8 +21,8 @@ KNOWS: tuple[Knows, ...] = ("values", "records", "times", "order")
 """What an attacker knows of a history: values; whole records; these with their times; these in their order."""
 MOST_KNOWN = 3
 """Of how many items together it is counted who shows them; more take longer than anybody waits."""
-BUDGET = 200_000_000
-"""So many combinations are looked at, and no more."""
+BUDGET = 100_000_000
+"""So many combinations are looked at, and no more, where values are hidden and where a release is recounted."""
 HIDDEN = "*"
 """What stands for a value that is hidden; it shows nothing."""
 NOTHING = -1
@@ -237,11 +237,11 @@ def _room(shown: Shown, m: int, model: str, *, with_another: bool = False) -> In
         n_combinations += n
     if with_another:
         n_combinations = (n_combinations + 1) * items
-    if n_combinations.sum() > BUDGET:
+    looked_at = n_combinations.sum() / (m + 1 if with_another else 1)  # any of its items may be the other one
+    if looked_at > BUDGET:
         hint = "Ask for a smaller m, or let fewer records per person leave (max_records)."
         raise ParameterError(
-            f"{model} would look at {n_combinations.sum():,.0f} combinations of what persons show; {BUDGET:,} is the "
-            f"most. {hint}",
+            f"{model} would look at {looked_at:,.0f} combinations of what persons show; {BUDGET:,} is the most. {hint}",
             hint=hint,
         )
     piece = shown.start_of_owner[shown.start_of_group]

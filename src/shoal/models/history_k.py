@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import comb
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from shoal.errors import ParameterError
 from shoal.models.contract import Model
 from shoal.models.counts import HISTORIES, GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, IntArray, as_choice, as_count
-from shoal.models.histories import KNOWS, MOST_KNOWN, Asked, HistoryCounts, Knows
+from shoal.models.histories import BUDGET, KNOWS, MOST_KNOWN, Asked, HistoryCounts, Knows
 from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.parts import option
 
@@ -141,8 +142,8 @@ def checked_m(m: object) -> int:
     known = as_count(m, name="m", at_least=0)
     if known > MOST_KNOWN:
         raise ParameterError(
-            f"m must be at most {MOST_KNOWN}, got {known:,}: combinations of {known:,} values are too many to look at "
-            "for persons with many records."
+            f"m must be at most {MOST_KNOWN}, got {known:,}. At most {BUDGET:,} combinations are looked at, and a "
+            f"person with 60 records alone has {comb(60, MOST_KNOWN + 1):,} of {MOST_KNOWN + 1}."
         )
     return known
 

@@ -10,6 +10,7 @@ from shoal.attacking.mining.knowledge import Knowledge
 from shoal.masking import Mask, mask_called
 from shoal.models.contract import Model, as_number, as_share, listed
 from shoal.parts import options_of
+from shoal.policy.history import Episode
 from shoal.policy.policy import BudgetChoices, ColumnChoices, Policy, QuasiChoices
 
 
@@ -27,6 +28,7 @@ def explain(policy: Policy) -> str:
         *(explain_model(model) for model in policy.models),
         *_about_method(policy),
         *_about_budget(policy.budget),
+        *_about_numbers(policy),
         *_about_knowledge(policy.knowledge),
         *_about_ledger(policy),
         *_about_usefulness(policy),
@@ -87,6 +89,10 @@ def _about_columns(policy: Policy) -> list[str]:
         if columns.time_as == "shift":
             form = "dates moved by a random number of days, the same for all records of a person"
             form += "" if columns.time_of_day == "cut" else ", with the time of day, which is not moved"
+            gap = policy.schema_of_release().gap_days
+            form += "" if gap is None else f"; the days since the first one are rounded to {gap:,}"
+        if policy.history.episode is not None:
+            form = form.replace("person", "episode")
         told.append(f"'{columns.time}' is published as {form}.")
         if columns.time_as == "shift":
             told.append(SHARED_DATES[columns.shared_dates])
@@ -144,6 +150,9 @@ def _about_persons(policy: Policy) -> str:
         form = "not published"
     elif policy.columns.person_ids == "none":
         form = "not published: nobody sees which records belong to one person"
+    elif policy.history.episode is not None:
+        cut = Episode.of(policy.history.episode).sentence()
+        form = f"published as a random pseudonym per episode ({cut}): what is known of one does not lead to another"
     return f"Persons are told apart by '{person}', which is {form}."
 
 
@@ -196,6 +205,15 @@ def _about_budget(budget: BudgetChoices) -> list[str]:
             "More than 5 % of the persons may be alone in their group by the columns published unchanged (allow_alone)."
         )
     return told
+
+
+def _about_numbers(policy: Policy) -> list[str]:
+    steps = policy.history.record_steps
+    if steps is None:
+        return []
+    whose = "an episode" if policy.history.episode is not None else "a person"
+    numbers = listed([f"{step:,}" for step in steps])
+    return [f"The records of {whose} are {numbers}: of more, those that show least are left out (record_steps)."]
 
 
 def _about_knowledge(knowledge: Knowledge | None) -> list[str]:

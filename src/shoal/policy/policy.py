@@ -255,10 +255,11 @@ class ColumnChoices(Choices):
     time_as: Literal["sequence", "shift"] = "sequence"
     time_of_day: Literal["cut", "keep"] = "cut"
     shared_dates: Literal["tell", "hide", "refuse"] = "tell"
+    round_gaps: StrictInt | str | None = None
     zone: str | None = None
     missing: Literal["value", "refuse", "drop"] = "value"
     missing_tells_nothing: tuple[str, ...] = ()
-    person_ids: Literal["pseudonyms", "none"] = "pseudonyms"
+    person_ids: Literal["pseudonyms", "episodes", "none"] = "pseudonyms"
     spelling: dict[str, Literal["exact", "plain", "folded"]] = {}
     confirmed: tuple[str, ...] = ()
     """Published columns that hold direct identifiers, and that leave nevertheless."""
@@ -380,12 +381,30 @@ def _as_weight(value: Any) -> Any:
 class HistoryChoices(Choices):
     """How histories are brought to what models of them ask: by which ways, with which hierarchies.
 
-    `alike` says how much groups are formed by histories beside quasi-identifiers.
+    `alike` says how much groups are formed by histories beside quasi-identifiers, `episode` how a person's records are
+    cut into episodes, and `record_steps` to which numbers of records persons are sampled down.
     """
 
     ways: tuple[Way, ...] = ("coarsen", "hide")
     hierarchies: dict[str, Annotated[HierarchyChoices, BeforeValidator(_as_hierarchy)]] = {}
     alike: Annotated[float, BeforeValidator(_as_weight)] = 1.0
+    episode: str | None = None
+    record_steps: tuple[StrictInt, ...] | None = None
+
+    @model_validator(mode="after")
+    def _is_a_history(self) -> HistoryChoices:
+        try:
+            self.history({})
+        except ParameterError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def history(self, hierarchies: Mapping[str, Hierarchy]) -> History:
+        """How histories are hidden, with the hierarchies of a table."""
+        return History(
+            ways=self.ways, hierarchies=hierarchies, alike=self.alike, episode=self.episode,
+            record_steps=self.record_steps,
+        )  # fmt: skip
 
 
 class LedgerChoices(Choices):
@@ -647,7 +666,7 @@ class Policy:
                 return None
             return column.hierarchy.hierarchy(column.name, Path(folder), frame)
 
-        return self.columns.schema_with(hierarchy_of)
+        return self._with_ids(self.columns.schema_with(hierarchy_of))
 
     def history_of(self, folder: str | Path, frame: pl.DataFrame) -> History:
         """How histories are hidden, with the hierarchies of a table; parameters as of `schema`."""
@@ -660,11 +679,15 @@ class Policy:
         hierarchies = {
             name: choices.hierarchy(name, Path(folder), frame) for name, choices in self.history.hierarchies.items()
         }
-        return History(ways=self.history.ways, hierarchies=hierarchies, alike=self.history.alike)
+        return self.history.history(hierarchies)
 
     def schema_of_release(self) -> Schema:
         """The schema for looking at a release: without hierarchies, whose nodes stand in the release already."""
-        return self.columns.schema_with(lambda _: None)
+        return self._with_ids(self.columns.schema_with(lambda _: None))
+
+    def _with_ids(self, schema: Schema) -> Schema:
+        """The schema with person ids as they are published."""
+        return schema if self.history.episode is None else with_episodes(schema)
 
     def files(self, folder: str | Path) -> tuple[Path, ...]:
         """The hierarchy files that the policy names, as seen from the folder of the policy file."""
@@ -725,7 +748,19 @@ def history_choices(history: History) -> HistoryChoices:
     rows = {
         name: HierarchyChoices.model_construct(rows=hierarchy.paths) for name, hierarchy in history.hierarchies.items()
     }
-    return HistoryChoices.model_construct(ways=tuple(history.ways), hierarchies=rows, alike=history.alike)
+    return HistoryChoices.model_construct(
+        ways=tuple(history.ways), hierarchies=rows, alike=history.alike, episode=history.episode,
+        record_steps=None if history.record_steps is None else tuple(history.record_steps),
+    )  # fmt: skip
+
+
+def with_episodes(schema: Schema) -> Schema:
+    """The schema of a release in which persons have a pseudonym per episode."""
+    if schema.person is None:
+        raise SchemaError("A person's records are cut into episodes, but no person column is named.")
+    if not schema.links_records:
+        raise SchemaError("person_ids='none' links no records, so there are no episodes: leave one of the two out.")
+    return replace(schema, person_ids="episodes")
 
 
 def columns_of(schema: Schema) -> ColumnChoices:

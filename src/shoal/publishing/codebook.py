@@ -55,6 +55,8 @@ GRAMMAR = {
     "noise": "the mean of the group and noise, or its most frequent value",
     "label": "what a mask of the publisher's own shows of the group",
     "pseudonym": "a random text, new for this release, the same in all records of a person",
+    "episode": "a random text, new for this release, the same in all records of one episode of a person, who may have "
+    "several",
     "sequence": "1, 2, 3, ...: the person's own first, second, ... time",
     "shifted": "a date, moved by the same random number of days in all records of a person",
     "permuted": "a value of another record of the group, or of this one",
@@ -75,6 +77,7 @@ HOW_SHOWN = {
     "noise": "the mean of a group and noise; of categories the most frequent one of a group",
     "label": "a label of a group",
     "pseudonym": "a random pseudonym, new for this release",
+    "episode": "a random pseudonym per episode of a person, new for this release; a person may have several",
     "permuted": "permuted inside the group, apart from the other attributes",
     "group": "a random number that the rows of a group share",
     "key": "a random pseudonym, new for this release",
@@ -165,7 +168,8 @@ def _entry(name: str, schema: Schema, mask: Mask, kinds: Mapping[str, str], *, o
     if role != "quasi":
         form = _form_of_role(role, schema, mask)
         if role == "time":
-            told = {"shown_as": how_times_are_shown(schema), "time_of_day": schema.time_of_day}
+            told: dict[str, Any] = {"shown_as": how_times_are_shown(schema), "time_of_day": schema.time_of_day}
+            told |= {} if schema.gap_days is None else {"round_gaps": schema.gap_days}
             return {"name": name, "role": role, "form": form, **told}
         shown = HOW_SHOWN[form] + ("; a missing one tells nothing" if name in schema.missing_tells_nothing else "")
         return {"name": name, "role": role, "form": form, "shown_as": shown}
@@ -188,7 +192,9 @@ def _form_of_role(role: str, schema: Schema, mask: Mask) -> str:
         return "shifted" if schema.time_as == "shift" else "sequence"
     if role == "sensitive":
         return "value" if mask.links_values else "permuted"
-    return {"person": "pseudonym", "group": "group"}.get(role, "value")
+    if role == "person":
+        return "episode" if schema.has_episodes else "pseudonym"
+    return "group" if role == "group" else "value"
 
 
 def grammar_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -273,6 +279,7 @@ def _document(book: Mapping[str, Any]) -> dict[str, Any]:
     for name in of_role["time"]:
         time_as = "shift" if named[name]["form"] == "shifted" else "sequence"
         columns |= {"time": name, "time_as": time_as, "time_of_day": named[name]["time_of_day"]}
+        columns |= {"round_gaps": named[name]["round_gaps"]} if "round_gaps" in named[name] else {}
     models: dict[str, list[Any]] = {}
     for model in book["models"]:
         models.setdefault(model["name"], []).append(dict(model["parameters"]))

@@ -11,13 +11,13 @@ from typing import ClassVar, Protocol, TypeVar
 from shoal.errors import SchemaError, did_you_mean
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.spelling import FORMS, OF_PERSONS, OF_VALUES
-from shoal.table.times import refuse_unknown_zone
+from shoal.table.times import days_in, refuse_unknown_zone
 
 MISSING_CHOICES = ("value", "refuse", "drop")
 TIME_CHOICES = ("sequence", "shift")
 TIME_OF_DAY_CHOICES = ("cut", "keep")
 SHARED_DATE_CHOICES = ("tell", "hide", "refuse")
-PERSON_ID_CHOICES = ("pseudonyms", "none")
+PERSON_ID_CHOICES = ("pseudonyms", "episodes", "none")
 AUTO = "auto"
 CALENDAR = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 """To what the ends of ranges of dates are rounded, in months."""
@@ -176,13 +176,17 @@ class Schema:
     shared_dates
         Of dates that are shifted and that an unlikely number of persons share, by which the shift could be told:
         "tell" says how many there are, "hide" publishes them as missing, "refuse" publishes nothing.
+    round_gaps
+        Of dates that are shifted: to how many days the time since the first one of the same pseudonym is rounded, so
+        that the days between records show less: 7, or in words "week". None leaves them as they are.
     zone
         The time zone in which days are counted, such as "Europe/Berlin", for times that are given in UTC or with an
         offset. Without it a time is on the day that the clock showed there, and one in UTC has no day.
     person_ids
-        "pseudonyms": a person's records share a random name, so that they can be followed. "none": the person column is
-        not published, and nobody sees which records belong to one person; whoever knows some of a person's sensitive
-        values cannot find the others by them.
+        "pseudonyms": a person's records share a random name, so that they can be followed. "episodes": a person has a
+        random name per episode (`History.episode` says how records are cut). "none": the person column is not
+        published, and nobody sees which records belong to one person; whoever knows some of a person's sensitive values
+        cannot find the others by them.
     missing
         What a missing quasi-identifier is: "value" (a value of its own), "refuse" (an error), or "drop" (the record is
         left out and counted).
@@ -221,6 +225,7 @@ class Schema:
     time_as: str = "sequence"
     time_of_day: str = "cut"
     shared_dates: str = "tell"
+    round_gaps: int | str | None = None
     zone: str | None = None
     missing: str = "value"
     missing_tells_nothing: Several[str] = ()
@@ -254,6 +259,7 @@ class Schema:
             if getattr(self, name) not in choices:
                 raise SchemaError(f"{name} must be one of {', '.join(choices)}.")
         refuse_unknown_zone(self.zone)
+        self._refuse_gaps()
         self._refuse_spelling()
         self._refuse_two_roles()
         self._refuse_ids()
@@ -307,8 +313,13 @@ class Schema:
 
     @property
     def links_records(self) -> bool:
-        """Whether a release shows which records belong to one person; with one record each there is nothing to link."""
+        """Whether a release shows which records belong to one person, or to one episode of theirs."""
         return self.person_ids != "none"
+
+    @property
+    def has_episodes(self) -> bool:
+        """Whether a person has a pseudonym per episode, so that a release does not show how many persons there are."""
+        return self.person_ids == "episodes"
 
     def check_against(self, columns: Iterable[str]) -> None:
         """Refuse a table whose columns do not fit, naming all that is wrong in one error."""
@@ -362,10 +373,32 @@ class Schema:
         if wrong:
             raise SchemaError(f"The spelling of '{wrong[0]}' must be one of {', '.join(FORMS)}.")
 
+    @property
+    def gap_days(self) -> int | None:
+        """To how many days the times between a person's records are rounded; None where they are not."""
+        return None if self.round_gaps is None else int(self.round_gaps)
+
+    def _refuse_gaps(self) -> None:
+        """Refuse gaps that are no days, or where no days are shown."""
+        given: object = self.round_gaps
+        if given is None:
+            return
+        days = days_in(given) if isinstance(given, str) else given
+        if isinstance(days, bool) or not isinstance(days, int) or days < 2:
+            raise SchemaError("round_gaps must be a number of days of at least 2, such as 7, or words such as 'week'.")
+        if self.time is None or self.time_as != "shift" or self.time_of_day != "cut":
+            raise SchemaError(
+                "round_gaps rounds the days between a person's shifted dates: it goes with a time column, "
+                "time_as='shift' and time_of_day='cut'."
+            )
+        object.__setattr__(self, "round_gaps", days)
+
     def _refuse_ids(self) -> None:
         """Refuse person ids that are neither, and what would tell a person's records without them."""
         if self.person_ids not in PERSON_ID_CHOICES:
             raise SchemaError(f"person_ids must be one of {', '.join(PERSON_ID_CHOICES)}.")
+        if self.has_episodes and self.person is None:
+            raise SchemaError("person_ids='episodes' cuts the records of persons, but no person column is named.")
         if self.links_records:
             return
         if self.person is None:

@@ -60,6 +60,8 @@ class Table:
     """Whether this is a part of a table in which persons have several records."""
     views: Callable[[Table], Related] | None = field(default=None, repr=False, compare=False)
     """Where the records are of several tables joined: how to tell which rows each person has in each of them."""
+    episode_of_record: Codes | None = None
+    """The episode of each record, where a person has a pseudonym per episode: numbers from 0 on, each one person's."""
     sample: Sample | None = None
     """How the records were drawn from a population, where the schema says it."""
     shared_dates: SharedDates | None = None
@@ -100,6 +102,24 @@ class Table:
     def n_records(self) -> int:
         """How many records the table has."""
         return len(self.person_of_record)
+
+    @property
+    def pseudonym_of_record(self) -> Codes:
+        """Which records share a pseudonym: those of a person, or of an episode of theirs."""
+        return self.person_of_record if self.episode_of_record is None else self.episode_of_record
+
+    @cached_property
+    def n_pseudonyms(self) -> int:
+        """How many pseudonyms are published."""
+        return self.n_persons if self.episode_of_record is None else int(self.episode_of_record.max()) + 1
+
+    @cached_property
+    def person_of_pseudonym(self) -> NDArray[np.int64]:
+        """Whose each pseudonym is."""
+        person = np.arange(self.n_pseudonyms)
+        if self.episode_of_record is not None:
+            person[self.episode_of_record] = self.person_of_record
+        return person
 
     @property
     def one_record_per_person(self) -> bool:
@@ -198,6 +218,9 @@ class Table:
             smaller, kind_of_frame=self.kind_of_frame, notes=notes, suppressed_persons=self.suppressed_persons,
             left_out=self.left_out + int((~keep).sum()), may_leave_out=self.may_leave_out, views=self.views,
         )  # fmt: skip
+        if self.episode_of_record is not None:
+            episodes = np.unique(self.episode_of_record[keep], return_inverse=True)[1]
+            smaller = replace(smaller, episode_of_record=episodes.astype(np.int32))
         known = self.adversary
         return smaller if known is None else smaller.against(known.rules, is_linked=known.is_linked)
 

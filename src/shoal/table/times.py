@@ -10,6 +10,7 @@ start, its end, the date that a program writes where none is known), knows the s
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,6 +32,16 @@ NAMES_OF_UTC = frozenset(
 )
 OFFSET = r"^(.*\d:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)$"
 """A time with hours, and how far its clock is from UTC: Z, +02:00, +0200 or +02."""
+
+
+DAYS_OF = {"day": 1, "week": 7, "month": 30, "year": 365}
+_SPAN = re.compile(r"(?:(\d+) ?)?(day|week|month|year)s?")
+
+
+def days_in(text: str) -> int | None:
+    """How many days words such as "90 days", "2 weeks" or "week" say; None where they say none."""
+    found = _SPAN.fullmatch(text.strip().lower())
+    return int(found[1] or 1) * DAYS_OF[found[2]] or None if found else None
 
 
 class Written(NamedTuple):
@@ -138,6 +149,14 @@ def since_first(times: pl.Series, person_of_record: NDArray[np.int32]) -> pl.Ser
     first_day = pl.col("time").min().over("person").dt.truncate("1d")
     by_person = pl.DataFrame({"person": person_of_record, "time": moments})
     return by_person.select((pl.col("time") - first_day).cast(pl.Int64)).to_series()
+
+
+def n_gaps_beside(times: pl.Series, pseudonym_of_record: NDArray[np.int32], step: int) -> int:
+    """How many days since the first one of the same pseudonym are no whole steps."""
+    since = since_first(times, pseudonym_of_record)
+    if not since.dtype.is_integer():
+        return len(times) - times.null_count()
+    return int((since % (step * 24 * 3600 * 10**6) != 0).sum())
 
 
 def in_zone(clock: pl.Series, offset: pl.Series, zone: str) -> pl.Series:

@@ -232,6 +232,8 @@ def check_column(project: Project, column: ColumnChoice) -> None:
 def remove_unused(project: Project) -> None:
     """Delete hierarchy files that no column names."""
     used = {str((column.hierarchy or {}).get("file", "")) for column in project.chosen.columns}
+    of_histories = project.chosen.protection.get("history", {}).get("hierarchies", {})
+    used |= {str(each) for each in of_histories.values() if isinstance(each, str)}
     for file in (project.folder / "hierarchies").iterdir():
         if f"hierarchies/{file.name}" not in used and Path(file).is_file():
             file.unlink(missing_ok=True)

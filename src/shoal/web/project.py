@@ -137,6 +137,7 @@ class Chosen:
     time_as: str = "sequence"
     time_of_day: str = "cut"
     shared_dates: str = "tell"
+    round_gaps: int | str | None = None
     zone: str | None = None
     person_ids: str = "pseudonyms"
     is_policy_given: bool = False
@@ -362,6 +363,7 @@ class Project:
             "time_as": chosen.time_as,
             "time_of_day": chosen.time_of_day,
             "shared_dates": chosen.shared_dates,
+            **({} if chosen.round_gaps is None else {"round_gaps": chosen.round_gaps}),
             **({} if chosen.zone is None else {"zone": chosen.zone}),
             **({"spelling": spelling} if (spelling := _spelling(chosen)) else {}),
             **({"missing_tells_nothing": silent} if (silent := chosen.missing_tells_nothing) else {}),
@@ -426,6 +428,10 @@ class Project:
     def adopt(self, policy: Policy, folder: str | Path) -> Chosen:
         """Take over a policy file: its roles, kinds, hierarchies (copied into the project) and protection."""
         document = policy.moved(folder, self.folder).to_document()
+        for name, hierarchy in policy.history.hierarchies.items():
+            if hierarchy.file is not None:  # as of quasi-identifiers, the project has its own copy
+                file = Path(folder) / hierarchy.file
+                document["history"]["hierarchies"][name] = self.keep_hierarchy(file.read_bytes(), file.name)
         columns = {choice.name: choice for choice in self._columns_of(policy, Path(folder))}
         source = {key: value for key, value in document.get("source", {}).items() if key not in ("rename", "join")}
         known = [columns.pop(column.name, column) for column in self._chosen.columns]
@@ -438,7 +444,8 @@ class Project:
             time_of_day=policy.columns.time_of_day,
             shared_dates=policy.columns.shared_dates,
             zone=policy.columns.zone,
-            person_ids=policy.columns.person_ids,
+            round_gaps=policy.columns.round_gaps,
+            person_ids="none" if policy.columns.person_ids == "none" else "pseudonyms",  # episodes are [history]'s
             is_policy_given=True,
             csv={**self._chosen.csv, **source},
             protection=json.loads(json.dumps({key: document[key] for key in PROTECTION_KEYS if key in document},
@@ -501,7 +508,17 @@ class Project:
         chosen = asdict(self._chosen)
         parts = {
             "data": ("sources", "person_file", "join_on", "rename", "csv"),
-            "columns": ("columns", "round", "missing", "time_as", "time_of_day", "shared_dates", "zone", "person_ids"),
+            "columns": (
+                "columns",
+                "round",
+                "missing",
+                "time_as",
+                "time_of_day",
+                "shared_dates",
+                "round_gaps",
+                "zone",
+                "person_ids",
+            ),
             "protect": ("protection",),
         }
         last = {"risk": "columns", "release": "protect"}.get(step, step)

@@ -13,12 +13,14 @@ from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refus
 from shoal.judging.observation import Observation
 from shoal.judging.recount import risk_of_table
 from shoal.judging.risk import Risk
+from shoal.masking.episodes import with_episodes
 from shoal.masking.times import shared_in
 from shoal.measuring.aggregates import refuse_no_numbers
 from shoal.measuring.associations import refuse_no_rules
 from shoal.measuring.spread import SPREAD_NEEDS, RiskSpread, spread_of_risk
-from shoal.models.contract import Model, asked_of_groups
-from shoal.models.every_table import EveryTable
+from shoal.models.contract import Model
+from shoal.models.every_table import asked_by_row
+from shoal.policy.history import History
 from shoal.table.frames import to_polars
 from shoal.table.roles import refuse_unconfirmed
 from shoal.table.table import Table
@@ -32,7 +34,8 @@ class Coded:
     table: Table
     models: tuple[Model, ...]
     of_groups: tuple[Model, ...]
-    """The models, and of related tables that each of them meets them by its own rows."""
+    """The models, and of related tables and episodes that they meet them by their own rows."""
+    history: History
     before: Risk | None
     spread_before: RiskSpread | None
 
@@ -46,8 +49,8 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
     table, faced = against_adversary(table, job.models, job.policy.knowledge, is_linked=job.mask.links_values)
     models = tuple(faced)
     refuse_unfit(table, models)
-    of_groups = (*asked_of_groups(models), *(() if job.views is None else (EveryTable(),)))
     table = replace(table, views=job.views)
+    of_groups = asked_by_row(table, models)
     if job.measures.queries:
         refuse_no_numbers(table, job.measures.query_kinds)
     if job.measures.associations:
@@ -57,12 +60,15 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
     table = within_budget(
         table, of_groups, max_suppressed=budget.max_suppressed, max_records=budget.max_records, rng=rng
     )
+    history = job.history(table.frame)
+    table = with_episodes(table, history, models)
+    of_groups = asked_by_row(table, models)
     if schema.time is not None:
         table = replace(table, shared_dates=shared_in(table))
         refuse_shared(schema, table.shared_dates)
     refuse_excluded(table, models)
     refuse_impossible(table, of_groups)
-    return Coded(table, models, of_groups, before, spread_before)
+    return Coded(table, models, of_groups, history, before, spread_before)
 
 
 def _measured(table: Table) -> tuple[Risk, RiskSpread]:

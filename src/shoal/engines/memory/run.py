@@ -15,7 +15,7 @@ from shoal.grouping.grouping import Grouping, without_left_out
 from shoal.judging.recount import look_at_release
 from shoal.judging.verdict import not_met
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.history import asked_of_histories, group_with_histories, mask_histories
+from shoal.masking.history import changes_histories, group_with_histories, mask_histories
 from shoal.masking.parting import linked_values
 from shoal.masking.publish import Published, publish
 from shoal.masking.ranges import lone_ends, steps_shown
@@ -57,14 +57,14 @@ class MemoryEngine(Engine):
             table = coded.table
             told.counts = {"records": table.n_records, "persons": table.n_persons}
         with stage("grouping", job.progress) as told:
-            history = job.history(table.frame)
+            history = coded.history
             grouping = group_with_histories(
                 job.method, table, coded.of_groups, coded.models, history, job.progress, rng=rng
             )
             table, grouping = without_left_out(table, grouping)
             told.counts = {"groups": grouping.n_groups}
         hidden = None
-        if asked_of_histories(coded.models):
+        if changes_histories(coded.models, history):
             with stage("hiding", job.progress):
                 hidden = mask_histories(table, grouping, coded.models, history, job.progress)
                 table = hidden.kept

@@ -138,7 +138,7 @@ def _completed(release: Release, writing: Writing) -> Writing:
         raise ParameterError("into and into_table go together: the address of a database, and a table in it.")
     if writing.keep_person_map and release.schema.person is None:
         raise ParameterError("There is no person column, so there is no person map to keep.")
-    if writing.keep_person_map and release.published.pseudonym_of_person is None:
+    if writing.keep_person_map and release.published.pseudonyms is None:
         raise ParameterError("This mask publishes no pseudonyms, so there is no person map to keep.")
     refuse_unreadable(release.models)
     _refuse_unmet_in_files(release, format)
@@ -236,8 +236,9 @@ def _format_of(inputs: Sequence[Path]) -> str:
 
 
 def _write_person_map(release: Release, path: Path) -> None:
-    table, names, person = release.table, release.published.pseudonym_of_person, release.schema.person
+    table, names, person = release.table, release.published.pseudonyms, release.schema.person
     assert names is not None
     assert person is not None
-    original = table.frame.select(person=person, code=pl.Series(table.person_of_record)).unique().sort("code", "person")
+    codes = pl.Series(table.pseudonym_of_record)
+    original = table.frame.select(person=person, code=codes).unique().sort("code", "person")
     original.select("person", pseudonym=names.gather(original["code"])).write_parquet(path)

@@ -13,13 +13,15 @@ from shoal.grouping.feasibility import counts_of_whole
 from shoal.grouping.grouping import Grouping, Method, Prepared, without_left_out
 from shoal.judging.observation import Observation
 from shoal.judging.risk import NEEDS, Risk, measure_risk
-from shoal.masking.history import asked_of_histories, group_with_histories, mask_histories
+from shoal.masking.episodes import with_episodes
+from shoal.masking.history import changes_histories, group_with_histories, mask_histories
 from shoal.masking.publish import Mask, Published, publish
 from shoal.masking.ranges import Range
 from shoal.measuring.loss import losses_of_histories
 from shoal.measuring.tuning.targets import Target, loss_of
 from shoal.measuring.utility import Utility, measure_utility, with_columns
 from shoal.models.contract import Model, asked_of_groups
+from shoal.models.every_table import asked_by_row
 from shoal.policy.history import History
 from shoal.progress import silent
 from shoal.table.table import Table
@@ -84,6 +86,10 @@ class Workbench:
     _prepared: dict[Method, Prepared | None] = field(default_factory=dict)
     _known: dict[tuple[tuple[Model, ...], object], Point | None] = field(default_factory=dict)
 
+    def _cut(self, models: tuple[Model, ...]) -> Table:
+        """The table with its records cut into episodes, where they are."""
+        return with_episodes(self.table, self.history, models)
+
     def try_out(self, models: Iterable[Model], method: Method) -> Point | None:
         """Group under a setting and measure; None where the whole table cannot meet it. A setting is tried once."""
         models = tuple(models)
@@ -94,8 +100,9 @@ class Workbench:
 
     def _tried(self, models: tuple[Model, ...], method: Method) -> Point | None:
         started = time.perf_counter()
-        of_groups = asked_of_groups(models)
-        whole = counts_of_whole(self.table, of_groups)
+        table = self._cut(models)
+        of_groups = asked_by_row(table, models)
+        whole = counts_of_whole(table, of_groups)
         if not all(bool(model.holds(whole).all()) for model in of_groups):
             return None
         try:
@@ -108,9 +115,10 @@ class Workbench:
 
     def would_be_released(self, point: Point, rng: np.random.Generator) -> WouldBeReleased:
         """What a setting would publish."""
-        table, grouping = without_left_out(self.table, self._group(point.models, point.method))
+        grouping = self._group(point.models, point.method)
+        table, grouping = without_left_out(self._cut(point.models), grouping)
         shown = table
-        if asked_of_histories(point.models):
+        if changes_histories(point.models, self.history):
             histories = mask_histories(table, grouping, point.models, self.history)
             table, shown = histories.kept, histories.shown
         return WouldBeReleased(table, publish(shown, grouping, self.mask, rng=rng), self.mask)
@@ -118,17 +126,18 @@ class Workbench:
     def _group(self, models: tuple[Model, ...], method: Method) -> Grouping:
         """Group by the method; one that can goes on from what it kept of earlier runs."""
         of_groups = asked_of_groups(models)
-        if asked_of_histories(models):
-            return group_with_histories(method, self.table, of_groups, models, self.history)
+        if changes_histories(models, self.history):
+            table = self._cut(models)
+            return group_with_histories(method, table, asked_by_row(table, models), models, self.history)
         if method not in self._prepared:
             self._prepared[method] = method.prepared(self.table)
         prepared = self._prepared[method]
         return method.group(self.table, of_groups, silent) if prepared is None else prepared.group(of_groups)
 
     def _measured(self, models: tuple[Model, ...], method: Method, grouping: Grouping, started: float) -> Point:
-        table, grouping = without_left_out(self.table, grouping)
+        table, grouping = without_left_out(self._cut(models), grouping)
         histories = None
-        if asked_of_histories(models):
+        if changes_histories(models, self.history):
             histories = mask_histories(table, grouping, models, self.history)
             table = histories.kept
         risk = risk_of_grouping(table, grouping)

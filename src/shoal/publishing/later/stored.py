@@ -73,6 +73,11 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
             "The release hides histories by the records that it has: later records would show what was hidden. Make a "
             "new release of all records."
         )
+    if policy.history.episode is not None or policy.history.record_steps is not None:
+        raise ParameterError(
+            "The release cuts persons' records into episodes, or brings their numbers to steps, by the records that it "
+            "has: later ones would not fit. Make a new release of all records."
+        )
     manifest = read_manifest(folder) or {}
     format = str(manifest.get("format"))
     if format not in FORMATS or not FORMATS[format].is_written:

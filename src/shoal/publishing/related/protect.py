@@ -47,7 +47,7 @@ class StarRelease:
     @property
     def pseudonyms(self) -> pl.DataFrame:
         """Which pseudonym is whom; stays with the steward."""
-        table, names = self.release.table, self.release.published.pseudonym_of_person
+        table, names = self.release.table, self.release.published.pseudonyms
         assert names is not None
         named = table.frame.select(form=self.star.person, pseudonym=names.gather(table.person_of_record)).unique()
         return (
@@ -133,6 +133,8 @@ def _refuse(star: Star, frames: Mapping[str, Any], job: Job) -> None:
         raise SchemaError(f"The person column must be the key of the table of persons, '{star.person}'.")
     if not job.roles.links_records:
         raise SchemaError("Related tables are joined by the ids of persons: person_ids='none' is for one table.")
+    if job.roles.has_episodes or job.policy.history.record_steps is not None:
+        raise SchemaError("Episodes and numbers of records in steps are for one table, not for related ones.")
     if not job.mask.has_scheme:
         known = [name for name, offered in MASKS.items() if offered.has_scheme]
         raise ParameterError(f"Related tables keep their shape with the masks {', '.join(known)} only.")

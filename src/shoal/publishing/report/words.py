@@ -28,6 +28,8 @@ CHECKED_FROM = {
     "published table": "the published table alone",
     "published table, by a bound": "the published table, by a bound that is on the safe side",
     "steward": "what the steward keeps",
+    "persons by the steward, episodes by the published table": "persons from what the steward keeps, episodes from the "
+    "published table",
     "not shown by the published table": "cannot be checked",
 }
 
