@@ -10,7 +10,7 @@ from shoal.engines.contract import Files, Job
 from shoal.grouping import METHODS
 from shoal.masking import MASKS
 from shoal.models.contract import Model, listed
-from shoal.models.counts import BACKGROUND, JOINT
+from shoal.models.counts import BACKGROUND, JOINT, VALUE_TABLES
 from shoal.parts import Part
 from shoal.reading import FORMATS, format_of, formats_on, is_address
 from shoal.reading.formats import is_on
@@ -40,12 +40,27 @@ def why_not_in_portions(job: Job) -> list[str]:
 def models_in_memory(models: Sequence[Model]) -> list[str]:
     """Which models are counted in memory only."""
     together = [model.name for model in models if model.needs & (JOINT | BACKGROUND)]
-    histories = [model.name for model in models if model.of_histories is not None]
     why = []
     if together:
         why.append(f"{', '.join(together)}: models of several attributes together, or of rules, are counted in memory.")
-    if histories:
-        why.append(f"{', '.join(histories)}: histories are hidden in memory, where all records of a group are at hand.")
+    return why + histories_in_memory(models)
+
+
+def histories_in_memory(models: Sequence[Model]) -> list[str]:
+    """Which models of histories, and which beside them, cannot even be checked some groups at a time."""
+    asked = [(model, model.of_histories) for model in models if model.of_histories is not None]
+    why = []
+    of_all = [model.name for model, each in asked if not each.with_quasi]
+    if of_all:
+        why.append(
+            f"{', '.join(of_all)} with with_quasi=False counts persons of the whole release, which is done in memory."
+        )
+    beside = [model.name for model in models if model.needs & VALUE_TABLES]
+    if asked and beside:
+        why.append(
+            f"{', '.join(beside)} beside models of histories: hidden values are left out of what groups are compared "
+            "with, which is counted in memory."
+        )
     return why
 
 
@@ -59,9 +74,7 @@ def why_not_on_spark(job: Job) -> list[str]:
         "says less than range at the same risk. There are {}."
     )
     why = [*_part(job.method, METHODS, SPARK, method), *_part(job.mask, MASKS, SPARK, mask)]
-    histories = [model.name for model in job.models if model.of_histories is not None]
-    if histories:
-        why.append(f"{', '.join(histories)}: histories are hidden in memory, where all records of a group are at hand.")
+    why += histories_in_memory(job.models)
     unproved = [
         model.name
         for model in job.models

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan, nan
 from typing import Protocol
 
 import numpy as np
@@ -205,6 +206,26 @@ def judge_episodes(
     return Verdict(tuple(verdicts), len(episodes), tuple(problems), tuple(notes))
 
 
+WORST_FIRST = (NOT_SHOWN, STEWARD, BOUND)
+"""From what a model was checked, the weakest first."""
+
+
+def judged_together(
+    models: Sequence[Model], parts: Sequence[Sequence[ModelVerdict]], checked_from: str
+) -> tuple[ModelVerdict, ...]:
+    """What models say of all groups, from what they say of some at a time; no group is in two parts."""
+    verdicts = []
+    for place, model in enumerate(models):
+        own = [part[place] for part in parts]
+        reached = [part.reached for part in own]
+        worst = (min if model.higher_is_safer else max)(reached) if not any(map(isnan, reached)) else nan
+        origin = next((name for name in WORST_FIRST if any(part.checked_from == name for part in own)), checked_from)
+        broken = sum(part.broken_groups for part in own)
+        holds = all(part.holds for part in own)
+        verdicts.append(ModelVerdict(model.name, model.asked, worst, holds, origin, broken, model.column))
+    return tuple(verdicts)
+
+
 def _judged(model: Model, counts: GroupCounts, checked_from: str, steward: GroupCounts | None) -> ModelVerdict:
     if model.needs <= counts.known:
         return _asked(model, counts, checked_from)
@@ -228,6 +249,16 @@ def _asked(model: Model, counts: GroupCounts, checked_from: str) -> ModelVerdict
 
 def _holds_by_bound(model: Model, counts: GroupCounts) -> bool:
     return len(counts) > 0 and bool(model.holds_by_bound(counts).all())
+
+
+def not_met_unhidden(verdict: Verdict, models: Sequence[Model]) -> PrivacyNotMetError:
+    """As `not_met`, of an engine that checks histories and does not hide them."""
+    if all(
+        judged.holds for model, judged in zip(models, verdict.models, strict=True) if model.of_histories is not None
+    ):
+        return not_met(verdict)
+    hint = "Histories are hidden in memory only: choose the engine 'memory'."
+    return PrivacyNotMetError(f"{why_not(verdict)} {hint}", hint=hint)
 
 
 def not_met(verdict: Verdict, said: str | None = None) -> PrivacyNotMetError:

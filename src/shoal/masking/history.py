@@ -184,7 +184,8 @@ def mask_histories(
     asked = [each for each in everything if each not in days]
     history.refuse_unknown(table.schema)
     columns = columns_of_histories(table, asked)
-    _refuse_hidden_marks(table, columns)
+    if everything:
+        refuse_hidden_marks({name: table.frame[name] for name in table.sensitive})
     k = max((each.k for each in asked if each.of_counts), default=1)
     demands = [each for each in asked if not each.of_counts]
     laid = {name: _Laid.of(table.sensitive[name], history) for name in columns}
@@ -303,16 +304,14 @@ def columns_of_histories(table: Table, asked: Sequence[Asked]) -> list[str]:
     return list(named)
 
 
-def _refuse_hidden_marks(table: Table, columns: Sequence[str]) -> None:
-    """Refuse values that read like those that are hidden."""
-    for name in columns:
-        if table.frame[name].dtype in (pl.String, pl.Categorical, pl.Enum):
-            n = int((table.frame[name].cast(pl.String) == HIDDEN).sum())
-            if n:
-                raise SchemaError(
-                    f"'{name}' has the value that stands for a hidden one ({HIDDEN}) in {n:,} records. Write another, "
-                    "or leave them empty."
-                )
+def refuse_hidden_marks(values: Mapping[str, pl.Series]) -> None:
+    """Refuse values that read like those that are hidden, of columns of histories by name."""
+    for name, column in values.items():
+        if column.dtype in (pl.String, pl.Categorical, pl.Enum) and (column.cast(pl.String) == HIDDEN).any():
+            raise SchemaError(
+                f"'{name}' has the value that stands for a hidden one ({HIDDEN}). Write another, or leave such cells "
+                "empty."
+            )
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ from shoal.judging.recount import (
 )
 from shoal.judging.risk import NEEDS, Risk, risk_of_counts, risks_together
 from shoal.judging.values_apart import count_linked, names_of_counts, observe_linked
-from shoal.judging.verdict import BOUND, NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, ModelVerdict, Verdict, judge
+from shoal.judging.verdict import NOT_SHOWN, PUBLISHED_TABLE, TABLE, Verdict, judge, judged_together
 from shoal.masking import Mask
 from shoal.measuring.spread import CLASS_ENDS, SPREAD_NEEDS, RiskSpread, spread_of_risk, spreads_together
 from shoal.models.contract import Model
@@ -72,8 +72,6 @@ RECORDS_PER_BUCKET = 300_000
 
 BUCKET, KIND, OWN_RECORDS = "_shoal_bucket", "_shoal_kind", "_shoal_records"
 PUBLISHED, LINKED = "release", "linked"
-WORST_FIRST = (NOT_SHOWN, STEWARD, BOUND)
-"""From what a model was checked, the weakest first."""
 
 
 @dataclass(frozen=True)
@@ -387,18 +385,10 @@ def _together(
     models: Sequence[Model], told: Sequence[_Told], checked_from: str, problems: Sequence[str], notes: Sequence[str]
 ) -> Verdict:
     """The verdict of all buckets."""
-    verdicts = []
-    for place, model in enumerate(models):
-        own = [part.verdict.models[place] for part in told]
-        reached = [part.reached for part in own]
-        worst = (min if model.higher_is_safer else max)(reached) if not any(map(math.isnan, reached)) else math.nan
-        origin = next((name for name in WORST_FIRST if any(part.checked_from == name for part in own)), checked_from)
-        broken = sum(part.broken_groups for part in own)
-        holds = all(part.holds for part in own)
-        verdicts.append(ModelVerdict(model.name, model.asked, worst, holds, origin, broken, model.column))
+    verdicts = judged_together(models, [part.verdict.models for part in told], checked_from)
     found = [problem for part in told for problem in part.verdict.problems]
     n_groups = sum(part.risk.groups for part in told)
-    return Verdict(tuple(verdicts), n_groups, (*problems, *dict.fromkeys(found)), tuple(notes))
+    return Verdict(verdicts, n_groups, (*problems, *dict.fromkeys(found)), tuple(notes))
 
 
 def _risk(told: Sequence[_Told]) -> Risk:

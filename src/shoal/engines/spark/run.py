@@ -42,12 +42,13 @@ from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping import Method
 from shoal.grouping.feasibility import refuse_broken, refuse_unfit_values
 from shoal.judging.risk import Risk
-from shoal.judging.verdict import not_met
+from shoal.judging.verdict import not_met_unhidden
+from shoal.masking.history import refuse_hidden_marks
 from shoal.masking.parting import refuse_what_links
 from shoal.masking.publish import Mask
 from shoal.measuring.spread import RiskSpread
 from shoal.measuring.utility import PartOfLoss, utility_of_parts
-from shoal.models.contract import Model
+from shoal.models.contract import Model, asked_of_groups
 from shoal.models.counts import SPREAD
 from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy
 from shoal.progress import Progress, silent, stage
@@ -205,7 +206,7 @@ class _Run:
         verdict = _saying_what_is_lost(verdict, risk, facts, grown, has_pseudonyms=schema.person in data.columns)
         if not verdict.holds:
             lines.unpersist()
-            raise not_met(verdict)
+            raise not_met_unhidden(verdict, models)
         return Release(
             records=OnSpark(schema, data, tables, linked, (lines,)), policy=job.policy, verdict=verdict, risk=risk,
             utility=utility_of_parts(parts, exact_quasi=job.mask.shows_identities), before=before,
@@ -223,6 +224,8 @@ class _Run:
         with_persons = asks_of_values or self.job.measures.measure_input
         frame, facts = facts_of(frame, self.schema, with_persons=with_persons)
         refuse_unfit_values(facts.missing_and_codes(), models, n_records=facts.n_records)
+        if any(model.of_histories is not None for model in models):
+            refuse_hidden_marks({name: column.categories for name, column in facts.sensitive.items()})
         return frame, facts
 
     def _as_it_is(
@@ -239,15 +242,15 @@ class _Run:
 
     def _masked(self, frame: DataFrame, facts: Facts) -> tuple[Work, Cells, DataFrame, list[PartOfLoss]]:
         """The lines that cells give, and what they lose."""
-        job = self.job
+        job, of_groups = self.job, asked_of_groups(self.job.models)
         with persisted(persons_of(frame, facts, with_values=False)) as persons:
             with stage("grouping", job.progress) as told:
-                grown, facts = _cells(frame, persons, facts, job.models, job.method, self.cell_persons, job.progress)
+                grown, facts = _cells(frame, persons, facts, of_groups, job.method, self.cell_persons, job.progress)
                 sizes = grown.persons_of_cell
                 told.counts = {"persons": sum(sizes.values()), "cells": len(sizes)}
             refuse_several(facts, job.mask)
             key = secrets.token_bytes(KEY_BYTES)
-            work = Work(facts, job.models, job.method, job.mask, key, len(sizes) == 1)
+            work = Work(facts, of_groups, job.method, job.mask, key, len(sizes) == 1)
             with stage("masking", job.progress):  # groups are formed in each cell before they are masked
                 records = records_in_cells(frame, persons, facts, SparkPoints.of(facts), grown.tree)
                 lines = _on_disk(cells(records, work))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shoal.engines.offered import models_in_memory
 from shoal.engines.stream.alone import SeenValues, keys_of, look_for_alone_in_portions
 from shoal.engines.stream.code import PERSON, CodedFile
+from shoal.engines.stream.histories import look_by_group
 from shoal.engines.stream.mask import DiskBucketing
 from shoal.engines.stream.read import PORTION, FileSource
 from shoal.engines.stream.summary import PairCounts, SummaryTable, counts_of_groups
@@ -35,6 +36,7 @@ from shoal.measuring.spread import (
     spreads_together,
 )
 from shoal.models.contract import Model
+from shoal.models.counts import HISTORIES
 from shoal.policy.policy import refuse_no_model
 from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions, format_of
@@ -109,12 +111,17 @@ def look_at_file(
     table = seen.summed_up()
     group_of_person = seen.group_of_person[: table.n_persons]
     needs = (SPREAD_NEEDS if with_spread else NEEDS).union(*(model.needs for model in models))
-    counts = counts_of_groups(table, needs, group_of_person, seen.groups.n)
-    verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems)
+    counts = counts_of_groups(table, needs - HISTORIES, group_of_person, seen.groups.n)
+    risk = risk_of_counts(counts)
+    if needs & HISTORIES:
+        risk, judged = look_by_group(partial(_once_more, source, seen), schema, models, table.n_records, portion)
+        verdict = Verdict(judged, len(counts), tuple(problems))
+    else:
+        verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=problems)
     who = seen.person_of(np.arange(table.n_persons))
     n_unique = len(np.unique(who[(counts.persons == 1)[group_of_person]]))
     alone = look_for_alone_in_portions(table, group_of_person, who, partial(_once_more, source, seen), schema)
-    risk = replace(risk_of_counts(counts), persons=n_persons, unique_persons=n_unique, alone_by=dict(alone.by))
+    risk = replace(risk, persons=n_persons, unique_persons=n_unique, alone_by=dict(alone.by))
     spread = None
     if with_spread:
         risk_of_person = np.zeros(n_persons)
@@ -199,8 +206,10 @@ def _opened(path: Path, csv: CsvOptions | None, portion: int) -> FileSource | _C
 
 
 def _refuse_absent(source: FileSource | _CsvSource, schema: Schema) -> None:
-    if not schema.links_records:
-        raise SchemaError("The release publishes no person ids; it is counted in memory: use shoal.verify.")
+    if not schema.links_records or schema.has_episodes:
+        raise SchemaError(
+            "The release does not show which records are one person's; it is counted in memory: use shoal.verify."
+        )
     names = source.schema.names()
     absent = sorted(name for name in schema.published() if name not in names)
     if absent:

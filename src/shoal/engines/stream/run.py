@@ -29,14 +29,15 @@ from shoal.grouping import Method
 from shoal.grouping.feasibility import refuse_impossible
 from shoal.grouping.grouping import Grouping
 from shoal.judging.risk import Risk
-from shoal.judging.verdict import Verdict, not_met
+from shoal.judging.verdict import Verdict, not_met_unhidden
 from shoal.masking import secrecy
+from shoal.masking.history import refuse_hidden_marks
 from shoal.masking.publish import Mask
 from shoal.masking.ranges import steps_shown
 from shoal.masking.scheme import scheme_of_groups
 from shoal.measuring.spread import RiskSpread
 from shoal.measuring.utility import Utility
-from shoal.models.contract import Model
+from shoal.models.contract import Model, asked_of_groups
 from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy
 from shoal.progress import Progress, silent, stage
 from shoal.publishing.cells import note_on_counts
@@ -248,7 +249,7 @@ class _Run:
             )  # fmt: skip
             told.counts = counts_of(verdict)
         if not verdict.holds:
-            raise not_met(verdict)
+            raise not_met_unhidden(verdict, job.models)
         n_records = published.n_records
         if risk.records != n_records:
             raise PrivacyNotMetError(f"{risk.records:,} of {n_records:,} records are in the file. Nothing was written.")
@@ -276,7 +277,9 @@ class _Run:
 
     def _grouped(self, table: SummaryTable) -> Grouping:
         """The groups, where there can be any."""
-        models = self.job.models
+        models = asked_of_groups(self.job.models)
+        if any(model.of_histories is not None for model in self.job.models):
+            refuse_hidden_marks({name: column.categories for name, column in table.sensitive.items()})
         needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
         refuse_impossible(table, models, counts_of_groups(table, needs, np.zeros(table.n_persons, np.int32), 1))
         return self.job.method.group(table, models, self.job.progress)
