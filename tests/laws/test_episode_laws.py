@@ -208,3 +208,16 @@ def test_what_is_no_episode_is_refused(episode: str) -> None:
 def test_what_are_no_steps_is_refused(steps: Any) -> None:
     with pytest.raises(ParameterError, match="record_steps"):
         History(record_steps=steps)
+
+
+def test_the_risk_in_a_population_counts_persons() -> None:
+    """Whether records are cut into episodes does not change who was drawn from a population."""
+    records = [(person, "a", day) for person in range(6) for day in (0, 5, 100, 103)]
+    table = table_of(records).with_columns(weight=pl.lit(10.0))
+    schema = shoal.Schema(person="person", quasi=["age"], sensitive=["one"], time="time", weight="weight")
+    asked = [shoal.PersonKAnonymity(k=3)]
+    cut, whole = (
+        shoal.protect(table, schema, asked, history=History(episode=episode), seed=1, attacks=0, measure_input=False)
+        for episode in ("90 days", None)
+    )
+    assert cut.risk.population == whole.risk.population is not None

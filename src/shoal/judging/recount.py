@@ -142,6 +142,9 @@ def look_at_release(
     if sample is not None and mask.links_values and mask.shows_groups:
         seen = Observation.of_frame(frame, schema if schema.links_records else replace(schema, person=None,
                                     person_ids="pseudonyms"))  # fmt: skip
+        if schema.has_episodes and linked is not None:  # several episodes are one person of the sample
+            person, members = code_values(linked[MEMBER])
+            seen = replace(seen, person_of_record=person, n_persons=len(members))
         risk = _with_population(risk, seen, sample, frame, schema)
     return _with_alone(risk, alone), (limit or AloneLimit()).judged(verdict, alone, schema)
 
