@@ -148,7 +148,7 @@ class Part:
     """A part of a run that is chosen by its name and its options: a dataclass whose fields are these.
 
     What a part does not say of itself is taken in the way that is safe: only the engine in memory offers it, and the
-    web app does not.
+    web app lists it last.
     """
 
     name: ClassVar[str] = "custom"
@@ -160,7 +160,7 @@ class Part:
     engines: ClassVar[frozenset[str]] = frozenset({"memory"})
     """The engines that offer it: "memory", "stream", "spark"."""
     is_in_app: ClassVar[bool] = False
-    """Whether the web app offers it to those who have no policy that asks for it."""
+    """Whether the web app lists it among the first; others stand below."""
 
     def __post_init__(self) -> None:
         """Refuse a value that an option does not take."""

@@ -57,6 +57,7 @@ def serve(
     """
     from shoal.web import serve as run
 
+    click.echo("Starting the web app ...", err=True)
     password = None
     if host not in LOOPBACK:
         if not knows:
@@ -85,6 +86,7 @@ def serve(
         password=password,
         opens_browser=not no_browser,
         max_upload=max_upload,
+        say=lambda words: click.echo(words, err=True),
     )
 
 

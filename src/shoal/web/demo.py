@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from shoal.web.project import ColumnChoice, Project
@@ -38,10 +38,14 @@ class Silent:
         """Something found so far."""
 
 
-def fill(project: Project, *, persons: int = 20_000) -> None:
-    """Put the made-up patients into an empty project, and take them from the file to a release."""
+def fill(project: Project, *, persons: int = 20_000, say: Callable[[str], None] = lambda words: None) -> None:
+    """Put the made-up patients into an empty project, and take them from the file to a release.
+
+    `say` is told what is being done, in words.
+    """
     from shoal.demo.patients import made_up_patients
 
+    say(f"Making up {persons:,} patients ...")
     file = project.folder / "cache" / "patients.csv"
     made_up_patients(persons).write_csv(file)
     source = project.copy_file(file)
@@ -54,18 +58,20 @@ def fill(project: Project, *, persons: int = 20_000) -> None:
         protection={"seed": SEED},
         goal=GOAL,
     )
-    finish(project)
+    finish(project, say=say)
 
 
-def finish(project: Project) -> None:
+def finish(project: Project, *, say: Callable[[str], None] = lambda words: None) -> None:
     """Do what a steward would have done on the pages: look, count, find a setting, make the release."""
     from shoal.web import looking, work
     from shoal.web.goal import beside_of, protection_with, targets_of
 
     tell: Any = Silent()
     project.put_result("look", looking.look(project, tell), depends_on="data")
+    say("Counting their risk ...")
     project.put_result("assess", work.assess(project, tell), depends_on="columns")
     goal = project.chosen.goal
+    say("Trying settings, and choosing the one that loses least ...")
     found = work.tune(project, tell, targets=targets_of(goal), beside=beside_of(goal, project.chosen.protection))
     project.put_result("frontier", found, depends_on="columns")
     point = found["points"][found["chosen"]]
@@ -73,6 +79,7 @@ def finish(project: Project) -> None:
     project.update(
         seen=project.chosen.version, protection=protection, goal={**goal, "point": point["number"]}
     )  # fmt: skip
+    say("Making the release and its report ...")
     made = work.protect(project, tell)
     project.put_result("release", made, depends_on="protect")
     project.put_result("handed-out", {"run": made["run"]}, depends_on="protect")

@@ -9,6 +9,7 @@ A goal is a plain dict that the project keeps:
      "persons": {"on": False, "k": 5},                       every group has at least 5 persons
      "options": {"minimise": "loss", "method": "balance-tree", "mask": "range", "max_suppressed": 0, ...},
      "models": {"record-risk": {"on": True, "value": "0.1"}, ...},
+     "further": {"count-k": {"on": False, "value": {"k": "5"}}, ...},   models without a slider, by their parameters
      "floors": {"t-closeness": {"on": True, "value": "0.3", "ways": ["goal", "models"]}},   further models of a policy
      "point": 7, "of": "2024-..."}                            the point of the frontier that was chosen
 """
@@ -30,6 +31,8 @@ Plain = dict[str, Any]
 OPTIONS: Plain = {
     "minimise": "loss", "method": "balance-tree", "mask": "range", "max_suppressed": 0, "max_records": None,
     "max_alone": None, "allow_alone": False, "safe_cells": False, "code_extremes": False, "useful_for": "",
+    "method_options": {}, "mask_options": {}, "ledger": "", "ledger_mode": "warn", "keep_person_map": False,
+    "attack_all": False,
 }  # fmt: skip
 DEFAULT_RECORD, DEFAULT_VALUE, DEFAULT_HISTORY, DEFAULT_PERSONS = "0.1", "0.5", "0.2", 5
 
@@ -100,6 +103,7 @@ def starting_goal(
         "persons": dict(kept.get("persons", {"on": False, "k": DEFAULT_PERSONS})),
         "options": {**OPTIONS, **_set_by(policy), **kept.get("options", {})},
         "models": {**models, **{name: dict(each) for name, each in kept.get("models", {}).items() if name in models}},
+        "further": {**further_models(), **{name: dict(each) for name, each in kept.get("further", {}).items()}},
         "floors": {name: dict(each) for name, each in kept.get("floors", {}).items()},
         "point": kept.get("point"),
         "of": kept.get("of"),
@@ -114,7 +118,38 @@ def _set_by(policy: Policy | None) -> Plain:
         "safe_cells": policy.safe_cells,
         "code_extremes": bool(policy.mask_options.get("code_extremes", False)),
         "useful_for": "" if policy.usefulness is None else policy.usefulness.target,
+        "method_options": dict(policy.method_options),
+        "mask_options": {name: value for name, value in policy.mask_options.items() if name != "code_extremes"},
+        "ledger": "" if policy.ledger is None else policy.ledger.file,
+        "ledger_mode": "warn" if policy.ledger is None else policy.ledger.mode,
     }
+
+
+STARTS = {"k": "5", "l": "2", "alpha": "0.5", "beta": "1", "delta": "1", "c": "0.5"}
+"""Where parameters of models without a slider begin."""
+
+
+def further_models() -> Plain:
+    """The models that have no slider and whose needed parameters are numbers, all unticked."""
+    from shoal.models import MODELS
+    from shoal.parts import options_of
+
+    slides = {slide.name for slide in SLIDES}
+    needed = {
+        name: [each for each in options_of(model) if each.is_needed]
+        for name, model in MODELS.items()
+        if name not in slides
+    }
+    return {
+        name: {"on": False, "value": {each.name: STARTS.get(each.name, "0.5") for each in options}}
+        for name, options in needed.items()
+        if options and all(each.kind in (int, float) for each in options)
+    }
+
+
+def value_of_further(value: Mapping[str, str]) -> Plain:
+    """The parameters of a model without a slider, as a policy document has them."""
+    return {name: int(text) if str(text).isdecimal() else str(text) for name, text in value.items()}
 
 
 IN_A_GOAL = {"record-risk", "h-affiliation", "person-k-anonymity"}
@@ -217,9 +252,10 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
     """What is asked besides the targets: models that stay, method, mask, budget and seed of a policy document."""
     options = {**OPTIONS, **goal.get("options", {})}
     beside: Plain = {"models": floors_of(goal, "goal")}
-    for part in ("method", "mask"):  # options of the policy's own method and mask stay
+    for part in ("method", "mask"):
         before = (protection or {}).get(part) or {}
-        beside[part] = dict(before) if before.get("name") == options[part] else {"name": options[part]}
+        kept = {"max_linkage": before["max_linkage"]} if "max_linkage" in before and options[part] == "perturb" else {}
+        beside[part] = {"name": options[part], **kept, **options[f"{part}_options"]}
     if options["mask"] == "range":
         beside["mask"].pop("code_extremes", None)
         beside["mask"] |= {"code_extremes": True} if options["code_extremes"] else {}
@@ -267,6 +303,7 @@ def compared_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = 
 def models_of_sliders(goal: Mapping[str, Any]) -> Plain:
     """The models that were set one by one, as a policy document has them."""
     models = floors_of(goal, "models")
+    models |= {name: value_of_further(each["value"]) for name, each in goal.get("further", {}).items() if each["on"]}
     for slide in SLIDES:
         each = goal["models"][slide.name]
         if each["on"]:
@@ -281,6 +318,11 @@ def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protecti
     kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "history", "mend")}
     if goal.get("options", {}).get("safe_cells"):
         kept["safe_cells"] = True
+    ledger = goal.get("options", {}).get("ledger")
+    if ledger:
+        before = protection.get("ledger") or {}
+        key = {"key": before["key"]} if before.get("key") and before.get("file") == ledger else {}
+        kept["ledger"] = {"file": ledger, **key, "mode": goal["options"].get("ledger_mode", "warn")}
     target = goal.get("options", {}).get("useful_for")
     if target:
         before = protection.get("usefulness") or {}
@@ -312,11 +354,19 @@ def masks() -> dict[str, str]:
     return _in_app(MASKS, OPTIONS["mask"])
 
 
+def parts(what: str) -> Mapping[str, type[Part]]:
+    """All methods or all masks, by name."""
+    from shoal.grouping import METHODS
+    from shoal.masking import MASKS
+
+    return METHODS if what == "method" else MASKS
+
+
 def _in_app(parts: Mapping[str, type[Part]], proposed: str) -> dict[str, str]:
+    """All parts by their titles: the proposed one, those that fit most tables, then the others."""
+    ordered = sorted(parts.items(), key=lambda each: (each[0] != proposed, not each[1].is_in_app))
     return {
-        name: f"{part.title or name} (proposed)" if name == proposed else part.title or name
-        for name, part in parts.items()
-        if part.is_in_app
+        name: f"{part.title or name} (proposed)" if name == proposed else part.title or name for name, part in ordered
     }
 
 

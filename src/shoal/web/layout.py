@@ -21,6 +21,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nicegui import context, ui
@@ -47,6 +48,7 @@ class PageView:
         self.seen = app.project.chosen.version
         self._banner: Any = None
         self._steps: Any = None
+        self._undoing: Any = None
         self._ways: Any = None
 
     @property
@@ -68,11 +70,10 @@ class PageView:
         return True
 
     def tell(self, words: str, tone: str = "bad") -> None:
-        """Show a message at the top of the page until the next one."""
+        """Show a message below the steps, which stays in sight wherever the page is scrolled to, until the next one."""
         self._banner.clear()
-        with self._banner:
-            note(words, tone=tone)
-            ui.run_javascript("window.scrollTo({top: 0})")
+        with self._banner, note(words, tone=tone):
+            button("Close this message", self.hush, kind="quiet")
 
     def hush(self) -> None:
         """Take the message away."""
@@ -104,6 +105,7 @@ class PageView:
     def refresh_steps(self) -> None:
         """Draw the step bar and the way on again."""
         self._steps.refresh()
+        self._undoing.refresh()
         if self._ways is not None:
             self._ways.content = _ways_on(self.step, self.app.project.states())
 
@@ -184,8 +186,36 @@ def _header(view: PageView) -> None:
         view._steps = steps
         with ui.element("nav").classes("sh-steps").props('aria-label="Steps"'):
             steps()
+
+        @ui.refreshable
+        def undoing() -> None:
+            _undo_and_redo(view)
+
+        view._undoing = undoing
+        with ui.element("div").classes("sh-undo").props('role="group" aria-label="Choices, back and forward"'):
+            undoing()
         with ui.element("div").classes("sh-look"):
             _look_switch(dark, look)
+
+
+def _undo_and_redo(view: PageView) -> None:
+    """Take the last choice back, or make it again; what it is about is said where the pointer rests."""
+    project = view.app.project
+
+    def go(way: Callable[..., Chosen]) -> None:
+        with view.telling():
+            way(seen=view.seen)
+            ui.navigate.reload()
+
+    for sign, name, about, way in (
+        ("↶", "Undo", project.can_undo(), project.undo),
+        ("↷", "Redo", project.can_redo(), project.redo),
+    ):
+        made = button(sign, partial(go, way), kind="quiet")
+        made.set_enabled(bool(about))
+        told = f"{name}: {about}" if about else f"{name}: nothing"
+        made.props["aria-label"] = told
+        made.props["title"] = told
 
 
 def _look_switch(dark: Any, look: str) -> None:

@@ -303,8 +303,7 @@ class Project:
             self._refuse_unseen(seen)
             if not versions:
                 raise InputError("There is no choice to go to.")
-            chosen = _chosen_of(_read_json(self._file_of_version(versions[-1])))
-            self._refuse_replaced(chosen)
+            chosen = self.choices_in(_read_json(self._file_of_version(versions[-1])))
             now = self._chosen.version
             return self._go(replace(chosen, version=now + 1), gone(now))
 
@@ -317,6 +316,12 @@ class Project:
             return ""
         return what_changed(json.loads(json.dumps(asdict(self._chosen), default=str)), other)
 
+    def choices_in(self, document: Mapping[str, Any]) -> Chosen:
+        """Choices that were kept as JSON; an InputError where their files are not there any more."""
+        chosen = _chosen_of(document)
+        self._refuse_replaced(chosen)
+        return chosen
+
     def _refuse_replaced(self, chosen: Chosen) -> None:
         """Refuse to go to choices whose files were replaced by others of the same name, or are gone."""
         for source in (*chosen.sources, *([chosen.person_file] if chosen.person_file is not None else [])):
@@ -324,7 +329,9 @@ class Project:
             now = [each for each in self._chosen.sources if each.name == source.name]
             is_same = file.is_file() and file.stat().st_size == source.size
             if not is_same or (now and now[0].sha256 != source.sha256):
-                raise InputError(f"The file '{source.name}' was replaced since, so this step cannot be gone back.")
+                raise InputError(
+                    f"The file '{source.name}' was replaced since, so these choices cannot be taken again."
+                )
 
     def _file_of_version(self, version: int) -> Path:
         return self.folder / "history" / f"{version}.json"

@@ -56,6 +56,7 @@ def run(
     password: str | None = None,
     opens_browser: bool = True,
     max_upload: int = DEFAULT_MAX_UPLOAD,
+    say: Callable[[str], None] = lambda words: None,
 ) -> None:
     """Serve one project until SIGINT or SIGTERM.
 
@@ -77,6 +78,8 @@ def run(
         Whether to open the address in the browser.
     max_upload
         How many megabytes an uploaded file may have.
+    say
+        Is told what is being done until it answers, in words.
     """
     is_exposed = host not in LOOPBACK
     if is_exposed and not password:
@@ -91,7 +94,8 @@ def run(
         project = Project.open(place)
         lock = _locked(project, is_kept=is_kept)
         remove_left_by_killed()
-        begin(project, files=files, policy=policy, demo=demo)
+        begin(project, files=files, policy=policy, demo=demo, say=say)
+        say("Drawing the pages ...")
         app = App(
             project=project,
             jobs=Jobs(project),
@@ -153,13 +157,21 @@ def _nothing() -> Any:
     return Chosen()
 
 
-def begin(project: Project, *, files: Sequence[str | Path], policy: str | Path | None, demo: bool) -> None:
+def begin(
+    project: Project,
+    *,
+    files: Sequence[str | Path],
+    policy: str | Path | None,
+    demo: bool,
+    say: Callable[[str], None] = lambda words: None,
+) -> None:
     """Put files and policy that were named at the start into the project."""
     if demo and not project.chosen.sources:
         from shoal.web.demo import fill
 
-        fill(project)
+        fill(project, say=say)
     if files:
+        say(f"Copying {len(files)} {'file' if len(files) == 1 else 'files'} into the project ...")
         sources = tuple(project.copy_file(file) for file in files)
         project.update(
             seen=project.chosen.version, sources=sources, columns=(), rename=(), person_file=None, join_on={}

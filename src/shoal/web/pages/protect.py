@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from nicegui import ui
 
 from shoal.errors import ShoalError
 from shoal.judging.verdict import ALLOW_IT
+from shoal.parts import Option, options_of
 from shoal.publishing.report.charts import LOSSES, risk_name
 from shoal.publishing.report.markup import Content, el, joined
 from shoal.publishing.report.numbers import count, share
@@ -19,6 +23,8 @@ from shoal.web import goal as goals
 from shoal.web.app import App
 from shoal.web.jobs import WebJob
 from shoal.web.pages.risk import can_go_on
+from shoal.web.pages.shelf import ShelfCard
+from shoal.web.shelf import Candidate
 
 Plain = dict[str, Any]
 LEAD = "Say what may happen at the most. shoal finds the setting that keeps that promise and loses least."
@@ -28,6 +34,9 @@ CHOOSE_POINT = """(event) => {
     if (event.type === "keydown") event.preventDefault();
     emit(point.dataset.point);
 }"""
+
+PERSONS_ATTACKED = 1000
+"""How many persons are attacked, at the most, where every attack is tried."""
 
 EMIT_VALUE = "(event) => emit(event.target.value)"
 
@@ -55,9 +64,11 @@ class ProtectPage:
         self.cost = ui.element("div").classes("sh-wide sh-stack")
         self.beside = ui.element("div").classes("sh-wide sh-stack")
         self.making = ui.element("div").classes("sh-wide sh-stack")
+        self.shelf = ui.element("div").classes("sh-wide sh-stack")
         self._show_cost()
         self._show_beside()
         self._show_making()
+        self._show_shelf()
 
     # What is asked
 
@@ -77,6 +88,12 @@ class ProtectPage:
         self._show_cost()
         self._show_beside()
         self._show_making()
+        self._remember()
+
+    def _remember(self) -> None:
+        """Keep the goal as it is being set, so that it is there when the page is loaded again, and can be undone."""
+        if self.view.seen == self.app.project.chosen.version:
+            self.view.save(goal=copy.deepcopy(self.goal))
 
     def _show_asking(self) -> None:
         self.asking.clear()
@@ -124,10 +141,11 @@ class ProtectPage:
             each["limit"] = goals.from_percent(percent)
             _put(slider, percent)
             _put(number, percent)
+            self._remember()
 
         percent = goals.to_percent(each["limit"])
         with ui.element("div").classes("sh-goal"):
-            _check(sentence, each)
+            _check(sentence, each, self._remember)
             slider = _slider(f"{name}, slider", percent, low=1, high=100, step=1, on_change=typed, unit="percent")
             number = _number(f"{name}, at most percent", percent, low=0.01, high=100, on_change=typed, unit="%")
             ui.label(_now(now, lowest)).classes("sh-goal-now")
@@ -139,9 +157,10 @@ class ProtectPage:
             each["k"] = max(2, round(persons))
             _put(slider, each["k"])
             _put(number, each["k"])
+            self._remember()
 
         with ui.element("div").classes("sh-goal"):
-            _check("Besides, every group has at least so many persons", each)
+            _check("Besides, every group has at least so many persons", each, self._remember)
             slider = _slider("persons of a group, slider", each["k"], low=2, high=50, step=1, on_change=typed,
                              unit="persons")  # fmt: skip
             number = _number("persons of a group, at least", each["k"], low=2, high=1000, on_change=typed, unit="")
@@ -155,6 +174,12 @@ class ProtectPage:
                     continue
                 self._slide(slide)
             self._floors("models")
+        with ui.element("details").classes("sh-help sh-wide"):
+            _summary("Further models")
+            with ui.element("div").classes("sh-goals"):
+                for name, each in self.goal["further"].items():
+                    if name not in self.goal["floors"]:
+                        self._further(name, each)
         with layout.row():
             layout.button("Use these models", self._use_models, kind="primary")
             ui.label("Each sentence says what the model promises at this threshold.").classes("sh-small")
@@ -172,27 +197,90 @@ class ProtectPage:
         def slid(number: float) -> None:
             each["value"] = goals.text_of(Decimal(str(number)).quantize(Decimal(slide.step)))
             words.text, value.text = _promise(slide, each["value"]), _shown(slide, each["value"])
+            self._remember()
 
         with ui.element("div").classes("sh-goal"):
             with ui.element("div"):
-                _check(slide.label, each)
+                _check(slide.label, each, self._remember)
                 words = ui.label(_promise(slide, each["value"])).classes("sh-goal-promise")
             _slider(slide.label, float(each["value"]), low=float(slide.low), high=float(slide.high),
                     step=float(slide.step), on_change=slid, unit="")  # fmt: skip
             value = ui.label(_shown(slide, each["value"])).classes("sh-slide-value").props('aria-live="polite"')
             ui.label("").classes("sh-goal-now")
 
+    def _further(self, name: str, each: Plain) -> None:
+        """A model without a slider: its parameters are typed."""
+
+        def typed(parameter: str, text: str) -> None:
+            each["value"][parameter] = text.strip()
+            words.text = _promise_of(name, each["value"])
+            self._remember()
+
+        with ui.element("div").classes("sh-goal"):
+            with ui.element("div"):
+                _check(name, each, self._remember)
+                words = ui.label(_promise_of(name, each["value"])).classes("sh-goal-promise")
+            with layout.row():
+                for parameter, value in each["value"].items():
+                    layout.text_input(f"{name}: {parameter}", str(value), partial(typed, parameter), width="6rem")
+
+    def _part_options(self, part: str) -> None:
+        """The options of the method or mask that is chosen, as it describes them."""
+        options = self.goal["options"]
+        made = goals.parts(part).get(options[part])
+        given = options[f"{part}_options"]
+
+        def put(name: str, value: Any) -> None:
+            given.pop(name, None)
+            if value is not None:
+                given[name] = value
+            self._remember()
+
+        if made is None:  # a part of one's own, which a policy names
+            return
+        for each in options_of(made):
+            if each.name == "code_extremes":  # it has a sentence of its own
+                continue
+            label, now = f"{made.title or made.name}: {each.name.replace('_', ' ')}", given.get(each.name, each.default)
+            choices = dict.fromkeys(each.choices) if each.choices else {"yes": None, "no": None}
+            if each.choices or each.kind is bool:
+                shown = now if each.choices else "yes" if now else "no"
+                layout.select(label, {name: str(name) for name in choices}, str(shown),
+                              partial(_chosen, put, each), hint=each.help)  # fmt: skip
+            elif each.kind in (int, float):
+                layout.text_input(label, "" if now is None else f"{now:g}", partial(_number_typed, put, each),
+                                  kind="number", hint=each.help)  # fmt: skip
+
+    def _part_changed(self, part: str, name: str) -> None:
+        options = self.goal["options"]
+        options.update({part: name, f"{part}_options": {}})
+        self._remember()
+        self._show_parts()
+
+    def _show_parts(self) -> None:
+        self.parts.clear()
+        options = self.goal["options"]
+        with self.parts:
+            layout.select("How groups are formed", _with(goals.methods(), options["method"]), options["method"],
+                          partial(self._part_changed, "method"))  # fmt: skip
+            layout.select("What is shown of a group", _with(goals.masks(), options["mask"]), options["mask"],
+                          partial(self._part_changed, "mask"))  # fmt: skip
+            self._part_options("method")
+            self._part_options("mask")
+
     def _options(self) -> None:
         options = self.goal["options"]
         with ui.element("details").classes("sh-help sh-wide"):
             _summary(
-                "Options: method, what is shown, who may be left out or be alone, what it is for, cells of spreadsheets"
+                "Options: method, what is shown, who may be left out or be alone, what it is for, attacks, earlier "
+                "and later releases"
             )
+            self.parts = ui.element("div").classes("sh-columns sh-options")
+            self._show_parts()
             with ui.element("div").classes("sh-columns sh-options"):
-                _select("How groups are formed", _with(goals.methods(), options["method"]), options, "method")
-                _select("What is shown of a group", _with(goals.masks(), options["mask"]), options, "mask")
-                _select("What to keep small", LOSSES, options, "minimise")
-                _select("What somebody wants to predict from the release", self._targets(), options, "useful_for")
+                _select("What to keep small", LOSSES, options, "minimise", self._remember)
+                _select("What somebody wants to predict from the release", self._targets(), options, "useful_for",
+                        self._remember)  # fmt: skip
                 _whole("Persons that may be left out, at the most", options, "max_suppressed", least=0, empty=0,
                        hint="So that the others can be protected. 0: nobody.")  # fmt: skip
                 _whole("Records that a person keeps, at the most", options, "max_records", least=1,
@@ -200,12 +288,40 @@ class ProtectPage:
                 _whole("Persons that may be alone in their group by what else leaves, at the most", options,
                        "max_alone", least=0, hint="By columns published unchanged, their number of records, a "
                        "sensitive column or the time. Empty: no limit.")  # fmt: skip
+                self._ledger()
+            _tick("Try every attack, not only the quick ones; this takes longer", options, "attack_all")
+            _tick("Keep who has which pseudonym, so that later records of the same persons can be added to the release",
+                  options, "keep_person_map")  # fmt: skip
             _tick("Allow that the columns published unchanged, all together, single out more than 5 % of the persons",
                   options, "allow_alone")  # fmt: skip
             _tick("Where groups show ranges, hide the lowest and the highest value that one person alone has",
                   options, "code_extremes")  # fmt: skip
             _tick("In CSV and Excel files, put an apostrophe before cells that a spreadsheet would run as formulas",
                   options, "safe_cells")  # fmt: skip
+
+    def _ledger(self) -> None:
+        """Where it is remembered what was released about whom, and what happens where releases do not go together."""
+        options = self.goal["options"]
+
+        def named(text: str) -> None:
+            name = text.strip()
+            is_elsewhere = PurePath(name).is_absolute() or ".." in PurePath(name).parts
+            if name and self.app.is_exposed and is_elsewhere:
+                self.view.tell("Other machines reach this project, so its ledger must lie in the project’s folder: "
+                               "give a plain file name.", tone="warn")  # fmt: skip
+                return
+            if name and not self.app.is_kept and not is_elsewhere:
+                self.view.tell("This project is removed when the app ends, and the ledger with it. Give the full path "
+                               "of a file that stays.", tone="warn")  # fmt: skip
+                return
+            options["ledger"] = name
+            self._remember()
+
+        layout.text_input("Remember what was released about whom, in this file", options["ledger"], named,
+                          hint="A ledger, by keyed hashes: later releases are looked at together with this one. Empty: "
+                          "none.")  # fmt: skip
+        _select("Where a promise is broken together with earlier releases",
+                {"warn": "say so", "refuse": "release nothing"}, options, "ledger_mode", self._remember)  # fmt: skip
 
     def _targets(self) -> dict[str, str]:
         """The columns that somebody may want to predict; it is then measured how well the release still teaches it."""
@@ -417,6 +533,7 @@ class ProtectPage:
         self.rows.clear()
         if not rows:
             return
+        asked = next((row["usefulness"] for row in rows if row.get("usefulness")), None)
         least = min((row["minimised"] for row in rows if row.get("met")), default=None)
         lines = []
         for row in rows:
@@ -424,17 +541,15 @@ class ProtectPage:
                 mark = "least" if row["minimised"] == least else f"+{row['minimised'] / least - 1:.0%}" if least else ""
                 lines.append([_method_in_words(row["method"]), _model_in_words(row["model"]),
                               share(row["minimised"], 2), mark, count(row["groups"]),
-                              share(row["max_gidr"], 1)])  # fmt: skip
+                              share(row["max_gidr"], 1), *_prediction(row, asked)])  # fmt: skip
             else:
                 why = row.get("error", "no threshold meets the limit")
-                lines.append([_method_in_words(row["method"]), _model_in_words(row["model"]), why, "", "", ""])
+                lines.append([_method_in_words(row["method"]), _model_in_words(row["model"]), layout.in_fields(why),
+                              "", "", "", *([""] if asked else [])])  # fmt: skip
+        heads = ["Method", "Threshold turned", "Loss", "", "Groups", "Highest record risk",
+                 *([f"Prediction of ‘{asked['target']}’ kept"] if asked else [])]  # fmt: skip
         with self.rows:
-            layout.table(
-                ["Method", "Threshold turned", "Loss", "", "Groups", "Highest record risk"],
-                lines,
-                caption="Methods side by side",
-                numeric=["Loss", "", "Groups", "Highest record risk"],
-            )
+            layout.table(heads, lines, caption="Methods side by side", numeric=heads[2:])
 
     # The release
 
@@ -484,8 +599,47 @@ class ProtectPage:
             with layout.row():
                 layout.button("Make the release" if not is_same else "Make it again", lambda: self._make(models),
                               kind="plain" if is_same else "primary")  # fmt: skip
+                trying = self.app.jobs.latest("try")
+                if trying is None or not trying.is_running:
+                    layout.button("Only try it, and put it on the shelf", lambda: self._try(models))
                 if is_same:
                     layout.button("See the release", lambda: ui.navigate.to("/release"), kind="primary")
+
+    # The shelf
+
+    def _show_shelf(self) -> None:
+        self.shelf.clear()
+        job = self.app.jobs.latest("try")
+        with self.shelf:
+            if job is not None and job.is_running:
+                with layout.card("Trying a setting", hint="Nothing is written for handing out."):
+                    layout.show_job(job, on_end=self._tried)
+            elif job is not None and job.state == "failed":
+                self._show_refusal(str(job.error))
+            ShelfCard(self.app, self.view, make=self._make_of).show()
+
+    def _try(self, models: Mapping[str, Any]) -> None:
+        if self._is_ready(models):
+            self.app.jobs.start("try", "shoal.web.work:try_out", self._how_to_attack(), depends_on="protect")
+            self._show_making()
+            self._show_shelf()
+
+    def _tried(self, job: WebJob) -> None:
+        self._show_making()
+        self._show_shelf()
+
+    def _how_to_attack(self) -> Plain:
+        return {"attacks": PERSONS_ATTACKED} if self.goal["options"]["attack_all"] else {}
+
+    def _make_of(self, candidate: Candidate) -> None:
+        """Make the release of a candidate: its choices become those of the project."""
+        if ShelfCard(self.app, self.view, make=self._make_of).take(candidate):
+            self.app.jobs.start("protect", "shoal.web.work:protect", self._how_to_make(), depends_on="protect",
+                                keep_as="release")  # fmt: skip
+            ui.navigate.to("/release")
+
+    def _how_to_make(self) -> Plain:
+        return {**self._how_to_attack(), "keep_person_map": bool(self.goal["options"]["keep_person_map"])}
 
     def _is_kept(self, models: Mapping[str, Any]) -> bool:
         kept = self._protection
@@ -503,25 +657,31 @@ class ProtectPage:
                el("p", how, class_="sh-small")])  # fmt: skip
 
     def _make(self, models: Mapping[str, Any]) -> None:
+        if self._is_ready(models):
+            self.app.jobs.start("protect", "shoal.web.work:protect", self._how_to_make(), depends_on="protect",
+                                keep_as="release")  # fmt: skip
+            self._show_making()
+
+    def _is_ready(self, models: Mapping[str, Any]) -> bool:
+        """Whether the project asks for these models now; it says why not where it does not."""
         self.view.hush()
         if not self.view.is_current():
-            return
+            return False
         if models != self._models_chosen():
             self._show_cost()
             self._show_making()
             self.view.tell("What is asked was changed since these promises were shown, so no release was made. "
                            f"{'Find the best setting' if self.goal['way'] == 'goal' else 'Use these models'} again.",
                            tone="warn")  # fmt: skip
-            return
+            return False
         if not self._is_kept(models) or self.goal["way"] == "goal":
             if self.goal["way"] == "goal":
                 _, chosen, _ = self._points()
                 result = self.app.project.result("frontier")
                 self.goal.update(point=chosen, of=result.made_at if result is not None else None)
             if not self._keep(models):
-                return
-        self.app.jobs.start("protect", "shoal.web.work:protect", depends_on="protect", keep_as="release")
-        self._show_making()
+                return False
+        return True
 
     def _made(self, job: WebJob) -> None:
         self.view.refresh_steps()
@@ -595,6 +755,14 @@ def _numbers(points: Sequence[Plain], target: str, chosen: int | None) -> str:
     return el("details", el("summary", "The numbers of this chart"), made, class_="numbers")
 
 
+def _prediction(row: Mapping[str, Any], asked: Mapping[str, Any] | None) -> list[str]:
+    """How much of what can be learned of the column that was asked for is kept; nothing where nobody asked."""
+    if asked is None:
+        return []
+    kept = (row.get("usefulness") or {}).get("kept")
+    return ["not measured" if kept is None else share(kept, 0)]
+
+
 def _method_in_words(method: str) -> str:
     if method == "balance-tree:cut=median":
         return "Balance tree, cut at the median (Kartal and Li)"
@@ -611,19 +779,23 @@ def _summary(words: str) -> None:
         ui.label(words).classes("sh-inline")
 
 
-def _check(words: str, each: Plain) -> None:
+def _check(words: str, each: Plain, then: Callable[[], Any] = lambda: None) -> None:
     """A sentence of a goal that is ticked where it shall hold."""
-    _tick(words, each, "on")
+    _tick(words, each, "on", then)
 
 
-def _tick(words: str, options: Plain, key: str) -> None:
-    """A box to tick, with its words."""
+def _tick(words: str, options: Plain, key: str, then: Callable[[], Any] = lambda: None) -> None:
+    """A box to tick, with its words; `then` is called when it was."""
+
+    def ticked(is_on: bool) -> None:
+        options[key] = is_on
+        then()
+
     with ui.element("label").classes("sh-ticked"):
         box = ui.element("input").props("type=checkbox").classes("sh-check")
         if options[key]:
             box.props["checked"] = True
-        box.on("change", lambda event: options.update({key: bool(event.args)}),
-               js_handler="(event) => emit(event.target.checked)")  # fmt: skip
+        box.on("change", lambda event: ticked(bool(event.args)), js_handler="(event) => emit(event.target.checked)")
         ui.label(words).classes("sh-inline")
 
 
@@ -678,8 +850,25 @@ def _with(choices: Mapping[str, str], name: str) -> dict[str, str]:
     return {**choices, **({} if name in choices else {name: name})}
 
 
-def _select(label: str, choices: Mapping[str, str], options: Plain, key: str) -> None:
-    layout.select(label, choices, options[key], lambda value: options.update({key: value}))
+def _select(
+    label: str, choices: Mapping[str, str], options: Plain, key: str, then: Callable[[], Any] = lambda: None
+) -> None:
+    layout.select(label, choices, options[key], lambda value: (options.update({key: value}), then()))
+
+
+def _chosen(put: Callable[[str, Any], None], option: Option, value: str) -> None:
+    """A choice of an option of a method or a mask; its default need not be named."""
+    found: Any = value == "yes" if option.kind is bool else value
+    put(option.name, None if found == option.default else found)
+
+
+def _number_typed(put: Callable[[str, Any], None], option: Option, text: str) -> None:
+    """A number for an option of a method or a mask; what is none leaves the default."""
+    try:
+        number: Any = option.kind(text)
+    except ValueError:
+        number = None
+    put(option.name, None if number == option.default else number)
 
 
 def _whole(label: str, options: Plain, key: str, *, least: int, hint: str, empty: int | None = None) -> None:
@@ -688,6 +877,17 @@ def _whole(label: str, options: Plain, key: str, *, least: int, hint: str, empty
         options[key] = int(text) if is_number else empty
 
     layout.text_input(label, "" if options[key] is None else str(options[key]), typed, kind="number", hint=hint)
+
+
+def _promise_of(name: str, value: Mapping[str, str]) -> str:
+    """What a model without a slider promises, or what is wrong with its parameters."""
+    from shoal.policy.explain import explain_model
+    from shoal.policy.load import make_model
+
+    try:
+        return typeset(explain_model(make_model(name, goals.value_of_further(value))))
+    except ShoalError as error:
+        return typeset(str(error))
 
 
 def _html(content: Content, *, classes: str = "") -> None:
