@@ -16,7 +16,8 @@ import pytest
 import shoal
 from shoal.demo.patients import made_up_patients
 from shoal.measuring import tuning
-from shoal.web import facts, work
+from shoal.policy import Policy
+from shoal.web import facts, shelf, work
 from shoal.web.project import ColumnChoice, Project
 from tests.web.serving import as_saved
 
@@ -215,3 +216,54 @@ def test_the_command_names_the_files_and_the_policy(released: tuple[Project, dic
     assert work.command_of(project) == "shoal protect sources/visits.csv --policy policy.toml -o release"
     named = replace(project.chosen, sources=(replace(project.chosen.sources[0], name="two words.csv"),))
     assert "'sources/two words.csv'" in work.command_of(Project(project.folder, named))
+
+
+def test_a_ledger_remembers_releases_of_the_app(tmp_path: Path) -> None:
+    protection = {"models": {"person-k-anonymity": 5}, "ledger": {"file": "kept.sqlite", "mode": "warn"}}
+    project = made(tmp_path / "project", protection, persons=80)
+    work.protect(project, Heard())
+    work.protect(project, Heard())
+    assert [release.persons for release in shoal.Ledger(project.folder / "kept.sqlite").releases()] == [80, 80]
+
+
+def test_later_records_are_masked_by_the_groups_of_a_release(tmp_path: Path) -> None:
+    project = made(tmp_path / "project", {"models": {"person-k-anonymity": 5}}, persons=80)
+    told = work.protect(project, Heard(), keep_person_map=True)
+    part = project.folder / "sources" / ".later.part"
+    project.read().frame.head(30).write_csv(part)
+    file = project.add_file(part, "later.csv", folder="later")
+    added = work.later(project, Heard(), run=told["run"], files=[file.name])
+    assert added["records"] == told["records"] + 30
+    assert added["persons"] == told["persons"]
+    assert added["verdict"]["holds"]
+    assert work.holds(project, added["run"])
+    assert work.numbers_of_run(project, added["run"])["records"] == added["records"]
+
+
+def test_a_decision_is_entered_in_a_release_of_the_app(tmp_path: Path) -> None:
+    project = made(tmp_path / "project", {"models": {"person-k-anonymity": 5}}, persons=80)
+    told = work.protect(project, Heard())
+    before = work.numbers_of_run(project, told["run"])
+    project.update(seen=project.chosen.version, decision={"purpose": "Waiting times"})
+    result = project.result("release")
+    assert result is None or not result.is_stale
+    work.enter_decision(project, told["run"])
+    report = project.file_of_run(told["run"], "steward/report.html").read_text(encoding="utf-8")
+    assert "Waiting times" in report
+    assert work.numbers_of_run(project, told["run"]) == before
+    assert Policy.load(project.folder / "policy.toml").decision == Policy.from_document(project.document()).decision
+    work.zip_of_run(project, told["run"], leaving=True)  # the manifest knows the new pages
+
+
+@pytest.mark.parametrize("mask", ["perturb", "anatomize", "permute"])
+def test_every_mask_is_tried_and_shown_beside_the_originals(tmp_path: Path, mask: str) -> None:
+    project = made(tmp_path / "project", {"models": {"person-k-anonymity": 5}, "mask": {"name": mask}}, persons=80)
+    roles = {"anatomize": ("time",), "permute": ("time", "person")}.get(mask, ())  # permute: one record per person
+    columns = tuple(replace(each, role="dropped") if each.role in roles else each for each in project.chosen.columns)
+    project.update(seen=project.chosen.version, columns=columns)
+    if mask == "perturb":
+        project.update(seen=project.chosen.version, missing="drop")
+    number = work.try_out(project, Heard())["candidate"]
+    shown, before = shelf.candidate_called(project, number).published, shelf.originals_of(project, number)
+    assert before is not None
+    assert len(shown["records"]) == len(before["records"]) == 20

@@ -83,3 +83,4 @@ def finish(project: Project, *, say: Callable[[str], None] = lambda words: None)
     made = work.protect(project, tell)
     project.put_result("release", made, depends_on="protect")
     project.put_result("handed-out", {"run": made["run"]}, depends_on="protect")
+    project.forget_steps()  # the steward did not make these choices

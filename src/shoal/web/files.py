@@ -24,7 +24,7 @@ ASSETS = {
     "fish.svg": (HERE, "image/svg+xml"),
 }
 """The files of the app's pages, and where they are; charts look as in the report."""
-PURPOSES = ("records", "persons", "hierarchy")
+PURPOSES = ("records", "persons", "hierarchy", "later")
 SIGNS = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
     b"\xd0\xcf\x11\xe0": "an old Excel or Word document",
@@ -72,7 +72,7 @@ async def take(app: App, purpose: str, name: str, request: Request) -> dict[str,
         refuse_other_content(part, name, is_hierarchy=purpose == "hierarchy")
         if purpose == "hierarchy":
             return {"name": name, "file": app.project.keep_hierarchy(part.read_bytes(), name)}
-        source = app.project.add_file(part, name)
+        source = app.project.add_file(part, name, folder="later" if purpose == "later" else "sources")
         put_into(app.project, source, purpose)
         return {"name": source.name, "size": source.size}
     finally:
@@ -128,6 +128,8 @@ def refuse_other_content(path: Path, name: str, *, is_hierarchy: bool = False) -
 def put_into(project: Project, source: SourceFile, purpose: str) -> None:
     """Take a file into the choices: as one more file of records, in the place of one of its name, or of persons."""
     chosen = project.chosen
+    if purpose == "later":  # for a release that is there; the choices are not about it
+        return
     if purpose == "persons":
         sources = tuple(each for each in chosen.sources if each.name != source.name)
         rename = chosen.rename_for(sources)

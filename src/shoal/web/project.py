@@ -8,6 +8,7 @@ The folder (mode 0700) holds
     hierarchies/       hierarchy files that the policy names
     results/NAME.json  what was computed (assessment, frontier, ...) and which choices it was computed from
     runs/ID/           releases
+    later/             later records for a release that is there
     candidates/        releases that were tried (`shoal.web.shelf`)
     history/           choices as they were before (`shoal.web.undo`)
     cache/             the table as one Parquet file, for quick looks; may be deleted at any time
@@ -289,6 +290,14 @@ class Project:
     def redo(self, *, seen: int) -> Chosen:
         """Make the choice again that was taken back last."""
         return self._step(seen, self._way.future, self._way.gone_forward)
+
+    def forget_steps(self) -> None:
+        """Begin here: what was chosen before cannot be gone back to."""
+        with self._lock:
+            gone, self._way = self._way, Way()
+            self._save()
+        for version in gone.versions:
+            self._file_of_version(version).unlink(missing_ok=True)
 
     def can_undo(self) -> str:
         """What the last choice was about, in words; "" where there is nothing to take back."""
@@ -573,10 +582,11 @@ class Project:
 
     # Files
 
-    def add_file(self, part: Path, name: str) -> SourceFile:
-        """Take a complete file that was streamed into `sources/` under its final name; an equal name replaces."""
+    def add_file(self, part: Path, name: str, *, folder: str = "sources") -> SourceFile:
+        """Take a complete file that was streamed into the project under its final name; an equal name replaces."""
         name = safe_name(name)
-        target = self.folder / "sources" / name
+        (self.folder / folder).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        target = self.folder / folder / name
         digest = hashlib.sha256()
         with part.open("rb") as file:
             while block := file.read(1 << 20):

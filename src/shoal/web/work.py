@@ -303,7 +303,7 @@ def later(
     run
         The release whose groups are taken.
     files
-        Names of files in `sources/` with the later records.
+        Names of files in `later/`.
     max_suppressed, all_new
         As `shoal.apply` takes them.
     """
@@ -318,7 +318,7 @@ def later(
     own = project.file_of_run(run, "steward/policy.toml")
     policy = Policy.load(own)
     stored = read_stored(project.folder / "runs" / run)
-    reading = read([project.folder / "sources" / name for name in files], csv=project.chosen.csv)
+    reading = read([project.folder / "later" / name for name in files], csv=project.chosen.csv)
     tell("Masking them by the groups of the release", 0.3)
     applied = apply(stored, reading, policy, all_new=all_new, check_new=False, max_suppressed=max_suppressed)
     new = project.new_run()
@@ -405,6 +405,16 @@ def _published(project: Project, run: str) -> tuple[Policy, Any]:
     format = (read_manifest(folder) or {}).get("format", "csv")
     csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding or "utf-8")
     return policy, read_published(project.file_of_run(run, f"release.{format}"), csv=csv)
+
+
+def enter_decision(project: Project, run: str) -> None:
+    """Put what the review board decided into the policy and the report of a release; nothing else of it changes."""
+    from shoal.policy.decision import as_decision
+    from shoal.publishing import pages
+
+    folder = project.file_of_run(run, "steward/policy.toml").parent.parent
+    pages.refuse_changed(folder)
+    pages.renew_pages(folder, decision=as_decision(dict(project.chosen.decision)))
 
 
 # --- the files of a release ----------------------------------------------------------------------------------------

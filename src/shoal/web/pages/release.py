@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,10 @@ from shoal.publishing.report.sections.cost import cost
 from shoal.publishing.report.sections.risk import risk
 from shoal.publishing.report.sections.useful import useful
 from shoal.web import facts as counted_facts
-from shoal.web import layout, work
+from shoal.web import layout, shelf, work
 from shoal.web.app import App
 from shoal.web.jobs import WebJob
+from shoal.web.pages.after import BoardCard, LaterCard
 from shoal.web.pages.risk import can_go_on
 from shoal.web.safety import refusal_page
 
@@ -84,10 +86,11 @@ def _policy(text: str) -> Response:
 
 
 def _zip(app: App, name: str, *, leaving: bool) -> Response:
-    """A zip of the present release; one whose choices were changed since is not handed out."""
+    """A zip of the present release, or of one with later records; one whose choices were changed since is not handed out."""
     try:
-        result = app.project.result("release")
-        if result is None or result.data.get("run") != name:
+        made_here = [app.project.result(kind) for kind in ("release", "later")]
+        result = next((each for each in made_here if each is not None and each.data.get("run") == name), None)
+        if result is None:
             raise InputError("It is not the present release of this project.")
         if result.is_stale and leaving:
             raise InputError("Choices were changed since it was made. Make the release again, then hand it out.")
@@ -102,7 +105,7 @@ def _zip(app: App, name: str, *, leaving: bool) -> Response:
 
 def build(app: App) -> None:
     """Draw the page."""
-    with layout.page(app, "release", title="Release", lead=LEAD):
+    with layout.page(app, "release", title="Release", lead=LEAD) as view:
         if not can_go_on(app):
             return
         result = app.project.result("release")
@@ -114,7 +117,7 @@ def build(app: App) -> None:
         if result is None or (job is not None and job.state == "failed" and result.is_stale):
             _nothing_yet(job)
             return
-        _show(app, result)
+        _show(app, view, result)
 
 
 def _nothing_yet(job: WebJob | None) -> None:
@@ -127,7 +130,7 @@ def _nothing_yet(job: WebJob | None) -> None:
         layout.button("Go to Protect", lambda: ui.navigate.to("/protect"), kind="primary")
 
 
-def _show(app: App, result: Any) -> None:
+def _show(app: App, view: layout.PageView, result: Any) -> None:
     told, name = result.data, result.data["run"]
     numbers = work.numbers_of_run(app.project, name)
     holds = bool(told["verdict"]["holds"]) and work.holds(app.project, name)
@@ -135,13 +138,16 @@ def _show(app: App, result: Any) -> None:
     _key_figures(numbers)
     if holds and not result.is_stale:
         _hand_out(app, name)
+    _to_look_at(numbers)
     parts = {
-        "Before and after": lambda: _before_and_after(app, told, result.is_stale),
+        "Before and after": lambda: _before_and_after(app, told),
         "Risk": lambda: _risk(numbers),
         "What it cost": lambda: _cost(numbers),
         **({"What you can still do with it": lambda: _useful(numbers)} if "usefulness" in numbers else {}),
         "Groups": lambda: _groups(app, name),
         "Attacks": lambda: _attacks(app, numbers, name),
+        "Review board": lambda: BoardCard(app, view, name).show(),
+        **({"Later records": lambda: LaterCard(app, name).show()} if holds and not result.is_stale else {}),
         "Policy and command": lambda: _repeat(app, told, result.is_stale),
     }
     with ui.tabs().props("no-caps align=left inline-label").classes("sh-tabs") as tabs:
@@ -158,11 +164,23 @@ def _verdict(numbers: Numbers, holds: bool, is_stale: bool) -> None:
         with layout.note("Choices were changed since this release was made. It is shown below, but nothing is offered "
                          "for download until it is made again.", tone="warn"):  # fmt: skip
             layout.button("Make it again", lambda: ui.navigate.to("/protect"))
+
+
+def _to_look_at(numbers: Numbers) -> None:
+    """What a steward should know before handing it out: all of it in one place, below the files."""
     strongest = words.about_strongest(numbers)
+    points = [words.typeset(sentence) for sentence in words.to_look_at(numbers)]
     if strongest:
-        layout.note("\n".join(["The strongest attack that was tried", *strongest]), tone="info")
-    for sentence in words.to_look_at(numbers):
-        layout.note(words.typeset(sentence), tone="info")
+        points.insert(0, " ".join(["The strongest attack that was tried.", *map(_as_fields, strongest)]))
+    if points:
+        with layout.card("Good to know before it is handed out"):
+            _html(el("ul", [el("li", layout.in_fields(point)) for point in points], class_="sh-promises"))
+
+
+def _as_fields(sentence: str) -> str:
+    """A remedy as the app calls it, in place of the line of a policy file."""
+    plain = re.sub(r": [a-z_]+ = \S+ under \[columns\] of the policy\.", " (on the page Columns).", sentence)
+    return re.sub(r" \([a-z_]+ = [^)]*\)", "", plain)
 
 
 def _key_figures(numbers: Numbers) -> None:
@@ -229,21 +247,19 @@ def _size(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e5 else f"{max(n_bytes / 1e3, 0.1):.1f} kB"
 
 
-def _before_and_after(app: App, told: Numbers, is_stale: bool) -> None:
+def _before_and_after(app: App, told: Numbers) -> None:
     hint = (
-        "Some records as they were, and some as they are published. Records are in another order, and persons have new "
-        "names."
+        "Some records as they were, and the same ones as they are published. Records are in another order, and persons "
+        "have new names."
     )
     with layout.card("Before and after", hint=hint), ui.element("div").classes("sh-two"):
         with ui.element("div"):
             _html(el("h3", "Before"))
-            try:
-                if is_stale:  # the table may be another one by now
-                    raise InputError("Choices were changed since, so the records as they were are not shown.")
-                shown = counted_facts.preview(app.project.table().head(counted_facts.MOST_SHOWN).collect())
-                _preview(shown.columns, shown.records, "Records as they were")
-            except ShoalError as error:
-                layout.note(str(error), tone="info")
+            shown = shelf.originals_of(app.project, int(told.get("candidate", 0)))
+            if shown is None:
+                layout.note("The records as they were are not kept any more.", tone="info")
+            else:
+                _preview(shown["columns"], shown["records"], "Records as they were")
         with ui.element("div"):
             _html(el("h3", "Published"))
             _preview(told["published"]["columns"], told["published"]["records"], "Records as they are published")

@@ -38,7 +38,7 @@ class ShelfCard:
         if not found:
             return
         with layout.card("What was tried, side by side", hint=HINT):
-            ui.html(joined(_table(found, self.app)), sanitize=False).classes("sh-wide")
+            ui.html(joined(_table(found, self.app)), sanitize=False).classes("sh-wide sh-shelf")
             with layout.row():
                 choices = {str(each.number): f"Candidate {each.number}" for each in found}
                 self.open = self.open if str(self.open) in choices else found[-1].number
@@ -137,7 +137,7 @@ def _records(app: App, candidate: Candidate) -> None:
                     continue
                 made = layout.table_html(shown["columns"], shown["records"], caption=f"Candidate {candidate.number}: "
                                          f"records {title.lower()}")  # fmt: skip
-                ui.html(made, sanitize=False).classes("sh-wide sh-short")
+                ui.html(made, sanitize=False).classes("sh-wide sh-preview sh-short")
 
 
 def _details(candidate: Candidate) -> Content:
