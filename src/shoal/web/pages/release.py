@@ -86,7 +86,7 @@ def _policy(text: str) -> Response:
 
 
 def _zip(app: App, name: str, *, leaving: bool) -> Response:
-    """A zip of the present release, or of one with later records; one whose choices were changed since is not handed out."""
+    """A zip of the present release or of one with later records; not where choices were changed since."""
     try:
         made_here = [app.project.result(kind) for kind in ("release", "later")]
         result = next((each for each in made_here if each is not None and each.data.get("run") == name), None)
