@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     from shoal.measuring.tuning import compare, tune
     from shoal.models import (
         AlphaKAnonymity,
+        AverageRisk,
         BetaLikeness,
         CountK,
         DeltaDisclosure,
+        DeltaPresence,
         EntropyBalance,
+        ExpectedReidentifications,
         ExponentialL,
         GBalance,
         HAffiliation,
@@ -39,9 +42,11 @@ if TYPE_CHECKING:
         HistoryK,
         JointDiversity,
         KAnonymity,
+        KMap,
         LDiversity,
         MatchingDiversity,
         PersonKAnonymity,
+        PopulationUniqueness,
         RecordRisk,
         TCloseness,
     )
@@ -76,7 +81,8 @@ _HOME = {
         ("GBalance", "HAffiliation", "RecordRisk", "EntropyBalance", "KAnonymity", "PersonKAnonymity", "LDiversity",
          "TCloseness", "AlphaKAnonymity", "BetaLikeness", "DeltaDisclosure",
          "JointDiversity", "ExponentialL", "MatchingDiversity", "HistoryK",
-         "HistoryConfidence", "CountK"), "shoal.models",
+         "HistoryConfidence", "CountK", "KMap", "DeltaPresence", "PopulationUniqueness", "AverageRisk",
+         "ExpectedReidentifications"), "shoal.models",
     ),
 }  # fmt: skip
 """Where each public name lives; it is imported when it is first used, so that `shoal --help` stays quick."""
@@ -86,11 +92,14 @@ _MODULES = ("attacking", "engines", "errors", "masks", "methods", "models", "pub
 
 __all__ = [
     "AlphaKAnonymity",
+    "AverageRisk",
     "BetaLikeness",
     "CountK",
     "Date",
     "DeltaDisclosure",
+    "DeltaPresence",
     "EntropyBalance",
+    "ExpectedReidentifications",
     "ExponentialL",
     "GBalance",
     "HAffiliation",
@@ -99,6 +108,7 @@ __all__ = [
     "HistoryK",
     "JointDiversity",
     "KAnonymity",
+    "KMap",
     "LDiversity",
     "Ledger",
     "MatchingDiversity",
@@ -107,6 +117,7 @@ __all__ = [
     "Ordered",
     "PersonKAnonymity",
     "Policy",
+    "PopulationUniqueness",
     "RecordRisk",
     "Release",
     "Schema",

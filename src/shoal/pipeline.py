@@ -13,6 +13,7 @@ from shoal.engines.contract import Job, engine_called
 from shoal.engines.memory.recount import recounted
 from shoal.grouping import Method
 from shoal.judging.alone import AloneLimit
+from shoal.judging.population_table import population_for
 from shoal.judging.recount import look_at_table
 from shoal.masking.publish import Mask
 from shoal.models.contract import Model
@@ -36,6 +37,7 @@ def assess(
     *,
     knowledge: Knowledge | None = None,
     line_of: LineOf | None = None,
+    population: Any = None,
 ) -> Assessment:
     """The risk of a table as it is: records with equal quasi-identifiers form a group.
 
@@ -48,13 +50,18 @@ def assess(
         table meets already.
     knowledge, line_of
         As in `protect`.
+    population
+        The population that the table was drawn from, where models bring none: a frame, or the name of a file.
     """
     started = time.perf_counter()
     check_asked(schema, models)
     table = Table.from_frame(frame, schema, line_of=line_of)
     table, models = against_adversary(table, models, knowledge, is_linked=True)
     known = None if table.adversary is None else table.adversary.known_of(table.person_of_record)
-    risk, verdict = look_at_table(table.frame, schema, models, known=known, sample=table.sample)
+    risk, verdict = look_at_table(
+        table.frame, schema, models, known=known, sample=table.sample,
+        population=population_for(models, population, schema),
+    )  # fmt: skip
     return Assessment(risk, verdict, time.perf_counter() - started, table.notes, ane=0.0)  # nothing is masked yet
 
 
@@ -161,6 +168,8 @@ def verify(
     excluded: Any = None,
     max_alone: int | None = None,
     allow_alone: bool = False,
+    population: Any = None,
+    sample: Any = None,
 ) -> Assessment:
     """Recount a published table, from what it shows alone; the original is not needed.
 
@@ -185,8 +194,16 @@ def verify(
         that reckon with an adversary's rules where quasi-identifiers are masked. Models bring the rules themselves.
     max_alone, allow_alone
         As in `protect`: a release in which more persons than may be are alone by what else leaves does not hold.
+    population
+        The population that the table was drawn from, where models bring none: a frame, or the name of a file.
+    sample
+        What the steward keeps of how the records were drawn (steward/sample.parquet), for models that need weights
+        which are not published.
     """
     check_asked(schema, models)
     refuse_no_model(models, otherwise="there is nothing to verify")
     limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
-    return recounted(frame, schema, models, mask=mask, tables=tables, linked=linked, excluded=excluded, limit=limit)
+    return recounted(
+        frame, schema, models, mask=mask, tables=tables, linked=linked, excluded=excluded, limit=limit,
+        population=population, sample=sample,
+    )  # fmt: skip

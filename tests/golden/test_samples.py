@@ -12,11 +12,11 @@ import pytest
 
 import shoal
 from shoal.judging.columns_apart import columns_apart
-from shoal.judging.individual_risk import individual_risk
 from shoal.judging.observation import number_equal
 from shoal.judging.population import log_linear_risk
 from shoal.judging.suda import suda_of, suda_scores
-from shoal.judging.uniqueness import ClassSizes, pitman_parameters, population_uniques
+from shoal.models.individual_risk import individual_risk
+from shoal.models.uniqueness import ClassSizes, pitman_parameters, population_uniques
 from shoal.table.columns import code_values
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -14,10 +14,10 @@ import shoal
 from shoal.errors import SchemaError
 from shoal.judging.columns_apart import columns_apart
 from shoal.judging.households import household_risk
-from shoal.judging.individual_risk import all_right, individual_risk
 from shoal.judging.population import classes_of_persons
 from shoal.judging.suda import suda_scores
-from shoal.judging.uniqueness import ClassSizes, pitman_parameters, population_uniques, slide_negative_binomial, zayatz
+from shoal.models.individual_risk import all_right, individual_risk
+from shoal.models.uniqueness import ClassSizes, pitman_parameters, population_uniques, slide_negative_binomial, zayatz
 from tests.naive import population as naive
 
 FEW = settings(max_examples=40, deadline=None)

@@ -22,6 +22,7 @@ Assess always answers (exit code 0), also where a model is not met: it tells wha
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.policy
 @options.columns
+@options.population
 @options.models
 @options.source
 @options.common
@@ -33,7 +34,7 @@ def assess(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
     """
     from shoal import pipeline
     from shoal.cli import output
-    from shoal.cli.choices import chosen_policy, read_table
+    from shoal.cli.choices import chosen_policy, population_of, read_table
 
     started = time.perf_counter()
     policy, folder = chosen_policy({**flags, "files": files})
@@ -42,8 +43,9 @@ def assess(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
     schema = policy.schema(folder, reading.frame)
     with output.warnings_as_notes():
         assessment = pipeline.assess(
-            reading.frame, schema, policy.models, knowledge=policy.knowledge, line_of=reading.line_of_record
-        )
+            reading.frame, schema, policy.models, knowledge=policy.knowledge, line_of=reading.line_of_record,
+            population=population_of(policy, folder, schema),
+        )  # fmt: skip
     answer: dict[str, Any] = {**assessment.to_dict(), "seconds": time.perf_counter() - started}
     if as_json:
         output.say_json(answer)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.publishing.read import PublishedFiles
     from shoal.reading import CsvOptions, Reading
     from shoal.registry import Registry
+    from shoal.table.schema import Schema
 Flags = Mapping[str, Any]
 
 SINGLE_FLAGS = (
@@ -99,6 +100,7 @@ def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     _lay_values(document, "history", {key: flags.get(key) for key in HISTORY_FLAGS})
     _lay_ledger(document, flags, folder)
     _lay_usefulness(document, flags.get("useful_for"))
+    _lay_population(document, flags, folder)
     if flags.get("seed") is not None:
         document["seed"] = flags["seed"]
     if flags.get("safe_cells"):
@@ -112,6 +114,21 @@ def _lay_usefulness(document: dict[str, Any], target: str | None) -> None:
     before = document.get("usefulness", {})
     if target is not None and before.get("target") != target:
         document["usefulness"] = {**{key: value for key, value in before.items() if key != "kind"}, "target": target}
+
+
+def _lay_population(document: dict[str, Any], flags: Flags, folder: Path) -> None:
+    """A population named by flag, as the policy would name it; what is said of another one is left behind."""
+    file = flags.get("population")
+    beside = {key: flags.get(f"population_{key}") for key in ("table", "query")}
+    named = [text.partition("=") for text in flags.get("population_columns") or ()]
+    if not all(ours and theirs for ours, _, theirs in named):
+        raise click.UsageError("--population-columns takes two names: --population-columns age=AGE_YEARS")
+    columns = {ours: theirs for ours, _, theirs in named} or None
+    if file is None and "population" not in document and (columns or any(beside.values())):
+        raise click.UsageError("Flags of a population table, query or columns need the population: --population FILE.")
+    if file is not None:
+        document["population"] = {"file": file if "://" in file else _seen_from(folder, file)}
+    _lay_values(document, "population", {**beside, "columns": columns})
 
 
 def _lay_ledger(document: dict[str, Any], flags: Flags, folder: Path) -> None:
@@ -392,6 +409,13 @@ def read_table(
     )
     refuse_unanswered(reading.source.name, reading.findings, policy.columns.dropped)
     return mended_reading(reading, policy.mend) if policy.mend else reading
+
+
+def population_of(policy: Policy, folder: Path, schema: Schema) -> Any:
+    """The population table that the policy names, read; None where it names none."""
+    from shoal.judging.population_table import population_for
+
+    return population_for((), policy.population, schema, folder=folder)
 
 
 def with_findings(policy: Policy, reading: Reading) -> Policy:

@@ -175,6 +175,16 @@ columns = _together(
              is_common=False),
 )  # fmt: skip
 
+population = _together(
+    "Columns",
+    _flag("--population", metavar="FILE", help="The population that the table was drawn from: a file, or the address "
+                 "of a database. It is read, and never written anywhere."),
+    _flag("--population-table", metavar="NAME", help="The table to read where --population is a database."),
+    _flag("--population-query", metavar="SQL", help="A query in place of --population-table."),
+    _flag("--population-columns", multiple=True, callback=_names, metavar="OURS=THEIRS", help="How the population "
+                 "calls a column that it names otherwise."),
+)  # fmt: skip
+
 source = _together(
     "Source",
     _flag("--delimiter", metavar="CHAR", help="What separates the fields of a CSV "

@@ -81,6 +81,7 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
 @options.useful
 @options.policy
 @options.columns
+@options.population
 @options.models
 @options.making
 @options.alone

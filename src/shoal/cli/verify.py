@@ -37,6 +37,7 @@ FROM_CODEBOOK = "The promises and the role of each column are those that codeboo
               "anatomize, permute, ... Only of the last two the column 'group' is believed.")  # fmt: skip
 @options.policy
 @options.columns
+@options.population
 @options.models
 @options.alone
 @options.source
@@ -54,7 +55,7 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     from shoal import pipeline
     from shoal.attacking.mining.adversary import bound_to
     from shoal.cli import output
-    from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said
+    from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said, population_of
     from shoal.engines.memory_needed import fits_memory
     from shoal.engines.stream import verify_file
     from shoal.publishing.codebook import check_files
@@ -86,6 +87,7 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
                 published.frame, schema_for(policy, folder, published.frame, rules), bound_to(policy.models, rules),
                 mask=mask_said(policy, flags, published, is_told=default_policy is not None or book is not None),
                 tables=published.tables, linked=published.linked, excluded=published.excluded, **policy.budget.alone,
+                sample=published.sample, population=population_of(policy, folder, policy.schema_of_release()),
             )  # fmt: skip
     else:
         verification = verify_file(

@@ -40,7 +40,7 @@ def why_not_in_portions(job: Job) -> list[str]:
 def models_in_memory(models: Sequence[Model]) -> list[str]:
     """Which models are counted in memory only."""
     together = [model.name for model in models if model.needs & (JOINT | BACKGROUND)]
-    why = []
+    why = _searched(models)
     if together:
         why.append(f"{', '.join(together)}: models of several attributes together, or of rules, are counted in memory.")
     return why + histories_in_memory(models)
@@ -75,10 +75,11 @@ def why_not_on_spark(job: Job) -> list[str]:
     )
     why = [*_part(job.method, METHODS, SPARK, method), *_part(job.mask, MASKS, SPARK, mask)]
     why += histories_in_memory(job.models)
+    why += _searched(job.models)
     unproved = [
         model.name
         for model in job.models
-        if model.of_histories is None and (not model.monotone or not has_bound(model))
+        if model.of_histories is None and not model.is_searched and (not model.monotone or not has_bound(model))
     ]
     if unproved:
         why.append(
@@ -126,6 +127,12 @@ def _missing(job: Job) -> list[str]:
         return []
     named = listed([f"'{name}'" for name in silent])
     return [f"A missing {named} tells nothing: who has a value is counted in memory."]
+
+
+def _searched(models: Sequence[Model]) -> list[str]:
+    """Why models of a whole table or a population need memory."""
+    sought = [model.name for model in models if model.is_searched]
+    return [f"{', '.join(sought)}: sizes of groups are tried for it, in memory."] if sought else []
 
 
 def _sample(job: Job) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.judging.individual_risk import all_right, individual_risk
+from shoal.models.individual_risk import all_right, individual_risk
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from shoal.judging.columns_apart import columns_apart
 from shoal.judging.households import HouseholdRisk, household_risk
-from shoal.judging.individual_risk import individual_risk
 from shoal.judging.observation import Observation
 from shoal.judging.suda import SudaRisk, suda_of
-from shoal.judging.uniqueness import ClassSizes, population_uniques
+from shoal.models.individual_risk import individual_risk
+from shoal.models.uniqueness import ClassSizes, population_uniques
 from shoal.table.columns import code_values
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+ABOVE = (0.05, 0.2, 0.5)
+"""Risks above which persons are counted."""
 SMALL_CLASSES = (2, 3, 5)
 """Sizes of classes below which persons are counted."""
 
@@ -66,6 +68,10 @@ class PopulationRisk:
         (Skinner and Shlomo 2008, main effects).
     households, strata, suda, columns
         The risk of households, of each stratum, of special uniques, and how well columns tell persons apart.
+    journalist
+        Where there is a population table: the chance to be found for somebody who does not know who is in the table,
+        one divided by the persons of the population who fit what is shown; the highest, the mean, and the share of the
+        persons for whom it is above 0.05, 0.2 and 0.5.
     """
 
     persons: int
@@ -81,17 +87,26 @@ class PopulationRisk:
     log_linear: dict[str, float]
     households: HouseholdRisk | None = None
     strata: tuple[StratumRisk, ...] = ()
+    journalist: dict[str, float] | None = None
     suda: SudaRisk | None = None
     columns: dict[str, dict[str, float]] | None = None
 
 
 def population_risk(
-    seen: Observation, sample: Sample, frame: pl.DataFrame, schema: Schema, *, of_columns: bool = True
+    seen: Observation,
+    sample: Sample,
+    frame: pl.DataFrame,
+    schema: Schema,
+    *,
+    in_table: IntArray | None = None,
+    of_columns: bool = True,
 ) -> PopulationRisk:
     """The risk of a table as it is seen, drawn as the sample says.
 
     Parameters
     ----------
+    in_table
+        How many persons of a population table fit what each group shows, where there is one.
     of_columns
         Whether special uniques and columns are looked at too.
     """
@@ -126,11 +141,20 @@ def population_risk(
         log_linear={} if weight is None else log_linear_risk(codes, class_of_person, persons, weight),
         households=_households(seen, sample, class_of_person, persons, in_population),
         strata=_strata(seen, sample, weight, risk),
+        journalist=None if in_table is None else _journalist(seen, in_table),
         suda=suda_of(codes, schema.quasi_names, fraction=sizes.fraction if total is not None else None)
         if of_columns
         else None,
         columns=columns_apart(codes, schema.quasi_names) if of_columns else None,
     )
+
+
+def _journalist(seen: Observation, in_table: IntArray) -> dict[str, float]:
+    """The risk by a population table; of a person in several groups the largest."""
+    risk = np.zeros(seen.n_persons)
+    np.maximum.at(risk, seen.person_of_record, 1 / np.maximum(in_table, 1)[seen.group_of_record])
+    above = {f"above_{limit}": float((risk > limit).mean()) for limit in ABOVE}
+    return {"highest": float(risk.max()), "mean": math.fsum(risk.tolist()) / len(risk), **above}
 
 
 def _households(

@@ -15,6 +15,8 @@ from shoal.attacking.mining.rules import Rules
 from shoal.errors import SchemaError
 from shoal.judging.alone import WHOLE_TABLE, Alone, AloneLimit, look_for_alone, look_for_alone_apart, values_of_one
 from shoal.judging.observation import Observation, number_alike, number_equal
+from shoal.judging.population import population_risk
+from shoal.judging.population_table import PopulationTable, with_population, with_weights
 from shoal.judging.risk import NEEDS, Risk, measure_risk, risk_of_counts
 from shoal.judging.values_apart import (
     count_anatomized,
@@ -28,6 +30,7 @@ from shoal.judging.values_apart import (
 )
 from shoal.judging.verdict import NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, Verdict, judge, judge_episodes
 from shoal.masking import MASKS, Mask
+from shoal.masking.ranges import Range
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, EVERYTHING, HISTORIES, JOINT, SPREAD_OF_RECORDS, GroupCounts
 from shoal.table.adversary import Known
@@ -73,6 +76,9 @@ EPISODES = (
     "are asked about episodes as they are published, and about persons as the steward knows them; both must hold."
 )
 
+Drawn = tuple[Sample | None, PopulationTable | None]
+"""How the records of a table were drawn, in its order, and the population that they were drawn from."""
+
 RECORDS_SHOWN = frozenset({"records", "most_records_of_value", "distinct_values"})
 """What can be counted without knowing whose a record is."""
 
@@ -90,10 +96,13 @@ def look_at_table(
     *,
     known: Known | None = None,
     sample: Sample | None = None,
+    population: PopulationTable | None = None,
 ) -> tuple[Risk, Verdict]:
     """A table as it is: records with equal quasi-identifiers form a group."""
     seen = replace(Observation.of_frame(frame, schema), known=known)
     counts = seen.counts(NEEDS.union(*(model.needs for model in models)))
+    counts = with_population(counts, seen, frame, schema, population, form=Range.form)
+    counts = with_weights(counts, seen, sample)
     return risk_of_table(seen, counts, frame, schema, sample), judge(models, counts, checked_from=TABLE)
 
 
@@ -102,16 +111,22 @@ def risk_of_table(
 ) -> Risk:
     """The risk of a table as it is, with who is alone by what it has beside quasi-identifiers."""
     risk = _with_alone(measure_risk(seen, counts), look_for_alone(seen, frame, schema, is_release=False))
-    return _with_population(risk, seen, sample, frame, schema)
+    return _with_population(risk, seen, counts, sample, frame, schema)
 
 
-def _with_population(risk: Risk, seen: Observation, sample: Sample | None, frame: pl.DataFrame, schema: Schema) -> Risk:
+def _with_population(
+    risk: Risk,
+    seen: Observation,
+    counts: GroupCounts | None,
+    sample: Sample | None,
+    frame: pl.DataFrame,
+    schema: Schema,
+) -> Risk:
     """The risk, and that with respect to the population where the table is a sample of one."""
-    if sample is None:
+    in_table = None if counts is None or counts.population is None else counts.population.persons
+    if sample is None and in_table is None:
         return risk
-    from shoal.judging.population import population_risk
-
-    return replace(risk, population=population_risk(seen, sample, frame, schema))
+    return replace(risk, population=population_risk(seen, sample or Sample(), frame, schema, in_table=in_table))
 
 
 def _with_alone(risk: Risk, alone: Alone) -> Risk:
@@ -129,23 +144,25 @@ def look_at_release(
     excluded: pl.DataFrame | None = None,
     limit: AloneLimit | None = None,
     sample: Sample | None = None,
+    population: PopulationTable | None = None,
 ) -> tuple[Risk, Verdict]:
     """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`, `excluded`).
 
     What the table is taken to be is said by its mask, and by nothing in the table. A release in which more persons than
     `limit` says are alone in their group by what else leaves does not hold. How the records were drawn is said by
-    `sample`, in the order of the table.
+    `sample`, in the order of the table; `population` is the table that they were drawn from.
     """
     risk, verdict, alone = _look_at_release(
-        frame, schema, models, mask=mask, tables=tables or {}, linked=linked, excluded=excluded
-    )
-    if sample is not None and mask.links_values and mask.shows_groups:
+        frame, schema, models, mask=mask, tables=tables or {}, linked=linked, excluded=excluded,
+        drawn=(sample, population),
+    )  # fmt: skip
+    if sample is not None and risk.population is None and mask.links_values and mask.shows_groups:
         seen = Observation.of_frame(frame, schema if schema.links_records else replace(schema, person=None,
                                     person_ids="pseudonyms"))  # fmt: skip
         if schema.has_episodes and linked is not None:  # several episodes are one person of the sample
             person, members = code_values(linked[MEMBER])
             seen = replace(seen, person_of_record=person, n_persons=len(members))
-        risk = _with_population(risk, seen, sample, frame, schema)
+        risk = _with_population(risk, seen, None, sample, frame, schema)
     return _with_alone(risk, alone), (limit or AloneLimit()).judged(verdict, alone, schema)
 
 
@@ -158,6 +175,7 @@ def _look_at_release(
     tables: Mapping[str, pl.DataFrame],
     linked: pl.DataFrame | None,
     excluded: pl.DataFrame | None,
+    drawn: Drawn,
 ) -> tuple[Risk, Verdict, Alone]:
     """The risk, the verdict of the models, and who is alone by what else leaves.
 
@@ -186,12 +204,18 @@ def _look_at_release(
                 notes=[GROUPS_HIDDEN],
             )  # fmt: skip
             return measure_risk(seen, counts), _saying_why(verdict, models, ()), _alone_in_whole(seen, frame, schema)
+        counts = with_population(counts, seen, frame, schema, drawn[1], form=mask.form)
         kept, misfits = _kept_counts(seen, excluded, models)
+        if schema.weight in frame.columns:
+            counts = with_weights(counts, seen, drawn[0])
+        elif drawn[0] is not None:
+            kept = with_weights(kept or counts, seen, drawn[0])
         verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits], steward=kept)
         why_not = ["the published quasi-identifiers may not be the real ones"]
         if rules_known(models) is None:
             why_not = ["no rules are known"]
-        return measure_risk(seen, counts), _saying_why(verdict, models, why_not), look_for_alone(seen, frame, schema)
+        risk = _with_population(measure_risk(seen, counts), seen, counts, drawn[0], frame, schema)
+        return risk, _saying_why(verdict, models, why_not), look_for_alone(seen, frame, schema)
     counts, misfits = count_apart(frame, schema, tables, mask=mask)
     problems += misfits
     is_visible = not groups_are_alike(frame, schema)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from shoal.models.alpha_k_anonymity import AlphaKAnonymity
+from shoal.models.average_risk import AverageRisk
 from shoal.models.beta_likeness import BetaLikeness
 from shoal.models.contract import Model
 from shoal.models.count_k import CountK
 from shoal.models.delta_disclosure import DeltaDisclosure
+from shoal.models.delta_presence import DeltaPresence
 from shoal.models.entropy_balance import EntropyBalance
+from shoal.models.expected_reidentifications import ExpectedReidentifications
 from shoal.models.exponential_l import ExponentialL
 from shoal.models.g_balance import GBalance
 from shoal.models.h_affiliation import HAffiliation
@@ -15,9 +18,11 @@ from shoal.models.history_confidence import HistoryConfidence
 from shoal.models.history_k import HistoryK
 from shoal.models.joint_diversity import JointDiversity
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_map import KMap
 from shoal.models.l_diversity import LDiversity
 from shoal.models.matching_diversity import MatchingDiversity
 from shoal.models.person_k_anonymity import PersonKAnonymity
+from shoal.models.population_uniqueness import PopulationUniqueness
 from shoal.models.record_risk import RecordRisk
 from shoal.models.t_closeness import TCloseness
 from shoal.registry import Registry
@@ -43,6 +48,11 @@ MODELS: Registry[Model] = Registry(
         HistoryK,
         HistoryConfidence,
         CountK,
+        KMap,
+        DeltaPresence,
+        PopulationUniqueness,
+        AverageRisk,
+        ExpectedReidentifications,
     ),
     entry_points="shoal.models",
 )
@@ -51,10 +61,13 @@ MODELS: Registry[Model] = Registry(
 __all__ = [
     "MODELS",
     "AlphaKAnonymity",
+    "AverageRisk",
     "BetaLikeness",
     "CountK",
     "DeltaDisclosure",
+    "DeltaPresence",
     "EntropyBalance",
+    "ExpectedReidentifications",
     "ExponentialL",
     "GBalance",
     "HAffiliation",
@@ -62,10 +75,12 @@ __all__ = [
     "HistoryK",
     "JointDiversity",
     "KAnonymity",
+    "KMap",
     "LDiversity",
     "MatchingDiversity",
     "Model",
     "PersonKAnonymity",
+    "PopulationUniqueness",
     "RecordRisk",
     "TCloseness",
 ]

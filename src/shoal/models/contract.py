@@ -173,6 +173,16 @@ class Model(ABC):
         """What it says of the rules that an adversary is taken to mine, by the names of `Knowledge`."""
         return {}
 
+    @property
+    def is_searched(self) -> bool:
+        """Whether groups are formed without it: sizes of groups are tried until the release meets it."""
+        return False
+
+    @property
+    def population(self) -> Any:
+        """The population table that it brings, where it does: a frame, or the name of a file."""
+        return None
+
     def holds_by_bound(self, groups: GroupCounts) -> BoolArray:
         """Whether each group is proved to hold by counts that show less than the model needs; a no proves nothing."""
         return np.zeros(len(groups), np.bool_)

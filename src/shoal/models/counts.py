@@ -47,6 +47,14 @@ HISTORIES = frozenset({"histories"})
 """What the records of each person show together, and how many persons show the same."""
 
 
+IN_POPULATION = frozenset({"population_persons"})
+"""How many persons of a population table fit what each group shows; counted only where there is such a table."""
+
+
+WEIGHTS = frozenset({"weights"})
+"""How many persons of the population those of each group stand for; counted only where weights are known."""
+
+
 EVERYTHING = SPREAD | VALUE_SUMMARIES | VALUE_TABLES | JOINT | HISTORIES
 """What a table shows by itself."""
 
@@ -229,6 +237,18 @@ def _starts_of_kept(start: IntArray, kept: BoolArray) -> IntArray:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PopulationCounts:
+    """The groups of a sample with respect to the population that it was drawn from."""
+
+    persons: IntArray | None = None
+    """How many persons of a population table fit what each group shows."""
+    outside: int = 0
+    """How many persons of a population table fit what no group shows."""
+    weights: FloatArray | None = None
+    """The sum of the weights of the persons of each group."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GroupCounts:
     """Counts of groups, as far as the models asked for them (their `needs`)."""
 
@@ -250,6 +270,8 @@ class GroupCounts:
     """The rows of each of several tables, where they leave together."""
     histories: HistoryCounts | None = None
     """What the records of each person show together."""
+    population: PopulationCounts | None = None
+    """The groups with respect to the population that the table was drawn from."""
     known: frozenset[str] = EVERYTHING
     """The counts that can be believed: tables that publish attributes apart do not show all."""
 

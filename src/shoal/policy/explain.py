@@ -32,6 +32,7 @@ def explain(policy: Policy) -> str:
         *_about_knowledge(policy.knowledge),
         *_about_ledger(policy),
         *_about_usefulness(policy),
+        *_about_population(policy),
     ]
     if policy.safe_cells:
         sentences.append(
@@ -253,6 +254,12 @@ def _about_usefulness(policy: Policy) -> list[str]:
     if asked is None:
         return []
     return [f"It is measured how well '{asked.target}' can still be predicted from the release (usefulness)."]
+
+
+def _about_population(policy: Policy) -> list[str]:
+    if policy.population is None:
+        return []
+    return ["Persons of the population who fit a group are counted in a population table, which never leaves."]
 
 
 def _named(names: Iterable[str]) -> str:

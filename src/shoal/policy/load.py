@@ -28,6 +28,7 @@ from shoal.policy.policy import (
     LedgerChoices,
     Option,
     Policy,
+    PopulationChoices,
     Share,
     SourceChoices,
     TableChoices,
@@ -71,6 +72,7 @@ class _File(Choices):
     ledger: LedgerChoices | None = None
     history: HistoryChoices = HistoryChoices()
     usefulness: UsefulnessChoices | None = None
+    population: PopulationChoices | None = None
     decision: Decision | None = None
     preset: str | None = None
     seed: StrictInt | None = None
@@ -150,6 +152,7 @@ def policy_from_document(document: Document, *, name: str = "The policy", known:
         ledger=file.ledger,
         history=file.history,
         usefulness=file.usefulness,
+        population=file.population,
         decision=file.decision,
     )
 

@@ -370,6 +370,29 @@ class KnowledgeChoices(Choices):
         )
 
 
+def _no_password(address: str) -> str:
+    """A file, or the address of a database without user and password, which a policy must not keep."""
+    if "://" in address and "@" in address.split("://", 1)[1].split("/", 1)[0]:
+        raise ValueError("must not name a user or a password. Give them as the driver's own variables do (PGUSER).")
+    return address
+
+
+class PopulationChoices(Choices):
+    """Where the population table is that the table was drawn from, and how it calls the columns."""
+
+    file: Annotated[str, AfterValidator(_no_password)]
+    table: str | None = None
+    query: str | None = None
+    """Of a database, what is read."""
+    columns: dict[str, str] = {}
+    """By the names of the table, how the population calls columns that it names otherwise."""
+
+    def as_source(self, folder: Path) -> dict[str, Any]:
+        """As a population table is made from it; a file is named from the folder of the policy."""
+        source = self.file if "://" in self.file else str(folder / self.file)
+        return {"source": source, "table": self.table, "query": self.query, "columns": self.columns}
+
+
 def _as_weight(value: Any) -> Any:
     """A number that is not negative."""
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
@@ -507,6 +530,8 @@ class Policy:
         How histories are hidden where models ask for it.
     usefulness
         For which column it is told what can still be done with the release; None for none.
+    population
+        The population table that the table was drawn from, where there is one.
     decision
         What a review board decided, for the first page of the report: purpose, recipient, legal basis, period, who
         decided and when. A mapping as a policy file has it, or None.
@@ -537,6 +562,7 @@ class Policy:
     ledger: LedgerChoices | None = None
     history: HistoryChoices = field(default_factory=HistoryChoices)
     usefulness: UsefulnessChoices | None = None
+    population: PopulationChoices | None = None
     decision: Decision | None = None
     folder: Path = field(default=Path(), compare=False, repr=False)
     """Where its file stands: files of hierarchies are named from there."""
@@ -728,7 +754,12 @@ class Policy:
             ledger = ledger.model_copy(update=files)
         hierarchies = {name: moved_hierarchy(each) for name, each in self.history.hierarchies.items()}
         history = self.history.model_copy(update={"hierarchies": hierarchies})
-        return replace(self, columns=columns, source=source, tables=tables, ledger=ledger, history=history)
+        population = self.population
+        if population is not None and "://" not in population.file:
+            population = population.model_copy(update={"file": moved_file(population.file)})
+        return replace(
+            self, columns=columns, source=source, tables=tables, ledger=ledger, history=history, population=population
+        )
 
     def to_document(self) -> dict[str, Any]:
         """The policy as nested dicts, without what has its default; `from_document` reads it back."""
@@ -794,6 +825,16 @@ def check_asked(schema: object, models: object) -> None:
     for model in models:
         if not isinstance(model, Model) or isinstance(model, type):
             raise ParameterError(f"A list of models is expected, but it holds a {type(model).__name__}.")
+
+
+def refuse_searched(models: Sequence[Model]) -> None:
+    """Refuse models for which sizes of groups are tried, where many settings are tried already."""
+    sought = [model.name for model in models if model.is_searched]
+    if sought:
+        raise ParameterError(
+            f"{', '.join(sought)}: sizes of groups are tried for it, which only a release does. Compare and tune "
+            "without it, and ask for it in the policy of the release."
+        )
 
 
 def refuse_no_model(models: Sequence[Model], *, otherwise: str = "nothing would be protected") -> None:

@@ -53,6 +53,7 @@ KNOWN_FILES = frozenset(
         "steward/report.html",
         "steward/report.json",
         "steward/rules.json",
+        "steward/sample.parquet",
         "steward/scheme.parquet",
         "summary.html",
     }

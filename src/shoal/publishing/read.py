@@ -18,6 +18,7 @@ from shoal.reading import CsvOptions, Reading, format_of, read
 
 LINKED = "steward/linked.parquet"
 EXCLUDED = "steward/excluded.parquet"
+SAMPLE = "steward/sample.parquet"
 RULES = "steward/rules.json"
 
 
@@ -32,16 +33,18 @@ class PublishedFiles:
     """The values that the person of each published record cannot have by the rules."""
     rules: Rules | None = None
     """The rules that an adversary was taken to know."""
+    sample: pl.DataFrame | None = None
+    """How each published record was drawn from the population."""
 
 
 def read_published(file: Path, *, csv: CsvOptions) -> PublishedFiles:
     """Read a published file and what belongs to it in its folder, by the codebook there."""
     frame = read_as_published(file, csv=csv).frame
     tables = {name: read_as_published(path, csv=csv).frame for name, path in _files_of_tables(file.parent).items()}
-    kept = [file.parent / name for name in (LINKED, EXCLUDED)]
-    linked, excluded = (read(_parts_of(path), csv=csv).frame if path.exists() else None for path in kept)
+    kept = [file.parent / name for name in (LINKED, EXCLUDED, SAMPLE)]
+    linked, excluded, sample = (read(_parts_of(path), csv=csv).frame if path.exists() else None for path in kept)
     rules = file.parent / RULES
-    return PublishedFiles(frame, tables, linked, excluded, read_rules(rules) if rules.is_file() else None)
+    return PublishedFiles(frame, tables, linked, excluded, read_rules(rules) if rules.is_file() else None, sample)
 
 
 def read_as_published(file: Path, *, csv: CsvOptions) -> Reading:

@@ -18,6 +18,7 @@ from shoal.attacking.suite import Attackable, SuiteResult, attack_for_report
 from shoal.errors import ParameterError
 from shoal.grouping.grouping import Method
 from shoal.judging.alone import AloneLimit
+from shoal.judging.population_table import PopulationTable
 from shoal.judging.risk import Risk
 from shoal.judging.verdict import Answer, Verdict
 from shoal.masking import MASKS
@@ -260,6 +261,8 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
     """How the risk of the input is spread over persons, values and groups, where it was measured."""
     spread: RiskSpread | None = field(default=None, repr=False)
     """How the risk of the release is spread, where an engine counted it that does not hold its records."""
+    population: PopulationTable | None = field(default=None, repr=False)
+    """The population that the table was drawn from, where a table of it was given; it is never written."""
     attacked_persons: int | None = None
     """How many persons are attacked at the most, for `attacked`: 0 tries nothing, None as many as cost little."""
 

@@ -65,6 +65,32 @@ class Sample:
             return None
         return cls(weight, household, stratum, strata)
 
+    @classmethod
+    def kept(cls, frame: pl.DataFrame, n_records: int) -> Sample:
+        """As `to_frame` keeps it for the steward, record by published record."""
+        if len(frame) != n_records:
+            raise SchemaError(
+                f"What the steward keeps of how the records were drawn has {len(frame):,} records, and the table "
+                f"{n_records:,}."
+            )
+        weight = frame["weight"].to_numpy().astype(np.float64) if "weight" in frame.columns else None
+        household = frame["household"].to_numpy().astype(np.int64) if "household" in frame.columns else None
+        if "stratum" not in frame.columns:
+            return cls(weight, household)
+        codes, distinct = code_values(frame["stratum"])
+        return cls(weight, household, codes.astype(np.int64), tuple(distinct.to_list()))
+
+    def to_frame(self) -> pl.DataFrame:
+        """What is known, record by record, for the steward."""
+        columns: dict[str, object] = {}
+        if self.weight is not None:
+            columns["weight"] = self.weight
+        if self.household is not None:
+            columns["household"] = np.unique(self.household, return_inverse=True)[1].reshape(-1)
+        if self.stratum is not None:
+            columns["stratum"] = pl.Series(self.strata).gather(self.stratum)
+        return pl.DataFrame(columns)
+
     def taken(self, records: NDArray[np.integer]) -> Sample:
         """The same of some of the records, in the order given."""
         parts = (None if part is None else part[records] for part in (self.weight, self.household, self.stratum))

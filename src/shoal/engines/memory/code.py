@@ -11,9 +11,16 @@ from shoal.engines.contract import Job
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refuse_unfit
 from shoal.judging.observation import Observation
+from shoal.judging.population_table import (
+    PopulationTable,
+    population_for,
+    refuse_unknown_population,
+    with_population,
+)
 from shoal.judging.recount import risk_of_table
 from shoal.judging.risk import Risk
 from shoal.masking.episodes import with_episodes
+from shoal.masking.ranges import Range
 from shoal.masking.times import shared_in
 from shoal.measuring.aggregates import refuse_no_numbers
 from shoal.measuring.associations import refuse_no_rules
@@ -38,6 +45,8 @@ class Coded:
     history: History
     before: Risk | None
     spread_before: RiskSpread | None
+    population: PopulationTable | None
+    """The population that the table was drawn from, where there is a table of it."""
 
 
 def code_table(job: Job, rng: np.random.Generator) -> Coded:
@@ -48,6 +57,8 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
     refuse_unconfirmed(table.frame, schema)
     table, faced = against_adversary(table, job.models, job.policy.knowledge, is_linked=job.mask.links_values)
     models = tuple(faced)
+    population = population_for(models, job.policy.population, schema, folder=job.policy.folder)
+    refuse_unknown_population(models, schema, population)
     refuse_unfit(table, models)
     table = replace(table, views=job.views)
     of_groups = asked_by_row(table, models)
@@ -55,7 +66,7 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
         refuse_no_numbers(table, job.measures.query_kinds)
     if job.measures.associations:
         refuse_no_rules(table)
-    before, spread_before = _measured(table) if job.measures.measure_input else (None, None)
+    before, spread_before = _measured(table, population) if job.measures.measure_input else (None, None)
     budget = job.policy.budget
     table = within_budget(
         table, of_groups, max_suppressed=budget.max_suppressed, max_records=budget.max_records, rng=rng
@@ -68,13 +79,14 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
         refuse_shared(schema, table.shared_dates)
     refuse_excluded(table, models)
     refuse_impossible(table, of_groups)
-    return Coded(table, models, of_groups, history, before, spread_before)
+    return Coded(table, models, of_groups, history, before, spread_before, population)
 
 
-def _measured(table: Table) -> tuple[Risk, RiskSpread]:
+def _measured(table: Table, population: PopulationTable | None) -> tuple[Risk, RiskSpread]:
     """The risk of a table as it is, and how it is spread."""
     seen = Observation.of_frame(table.frame, table.schema)
     counts = seen.counts(SPREAD_NEEDS)
+    counts = with_population(counts, seen, table.frame, table.schema, population, form=Range.form)
     return risk_of_table(seen, counts, table.frame, table.schema, table.sample), spread_of_risk(seen, counts)
 
 

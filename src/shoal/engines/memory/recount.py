@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, SchemaError, did_you_mean
 from shoal.judging.alone import AloneLimit
 from shoal.judging.observation import number_persons
+from shoal.judging.population_table import population_for
 from shoal.judging.recount import look_at_release, mask_meant
 from shoal.models.contract import Model
 from shoal.publishing.release import Assessment
@@ -33,6 +34,8 @@ def recounted(
     linked: Any = None,
     excluded: Any = None,
     limit: AloneLimit,
+    population: Any = None,
+    sample: Any = None,
 ) -> Assessment:
     """As `verify`, also for a part of what is published that no model is about: its risk and its problems."""
     started = time.perf_counter()
@@ -57,10 +60,13 @@ def recounted(
         refuse_missing_persons(records, schema, lambda record: None)
     kept = None if linked is None else to_polars(linked)[0]
     never = None if excluded is None else to_polars(excluded)[0]
-    sample = None if meant.has_tables else Sample.of(records, schema, _persons(records, schema))
+    drawn = None
+    if not meant.has_tables:
+        drawn = Sample.of(records, schema, _persons(records, schema))
+        drawn = Sample.kept(to_polars(sample)[0], len(records)) if sample is not None else drawn
     risk, verdict = look_at_release(
         records, schema, models, mask=meant, tables=sensitive_tables, linked=kept, excluded=never, limit=limit,
-        sample=sample,
+        sample=drawn, population=population_for(models, population, schema),
     )  # fmt: skip
     return Assessment(risk, verdict, time.perf_counter() - started)
 

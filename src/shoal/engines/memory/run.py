@@ -9,13 +9,14 @@ import numpy as np
 
 from shoal.engines.contract import Engine, Files, Job, Measures, counts_of, refuse_unoffered
 from shoal.engines.memory.code import code_table, notes_on
+from shoal.engines.memory.search import group_by_size, sample_of
 from shoal.engines.memory.write import InMemory
 from shoal.errors import PrivacyNotMetError
 from shoal.grouping.grouping import Grouping, without_left_out
 from shoal.judging.recount import look_at_release
 from shoal.judging.verdict import not_met
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.history import changes_histories, group_with_histories, mask_histories
+from shoal.masking.history import changes_histories, mask_histories
 from shoal.masking.parting import linked_values
 from shoal.masking.publish import Published, publish
 from shoal.masking.ranges import lone_ends, steps_shown
@@ -31,7 +32,6 @@ from shoal.progress import stage
 from shoal.publishing.cells import note_on_cells
 from shoal.publishing.release import Release
 from shoal.reading.mend import sentences
-from shoal.table.sample import Sample
 from shoal.table.table import Table
 
 
@@ -58,9 +58,7 @@ class MemoryEngine(Engine):
             told.counts = {"records": table.n_records, "persons": table.n_persons}
         with stage("grouping", job.progress) as told:
             history = coded.history
-            grouping = group_with_histories(
-                job.method, table, coded.of_groups, coded.models, history, job.progress, rng=rng
-            )
+            grouping = group_by_size(job, coded, history, rng)
             table, grouping = without_left_out(table, grouping)
             told.counts = {"groups": grouping.n_groups}
         hidden = None
@@ -74,7 +72,7 @@ class MemoryEngine(Engine):
             risk, verdict = look_at_release(
                 published.frame, table.schema, coded.models, mask=type(job.mask), tables=published.tables,
                 linked=published.linked, excluded=published.excluded, limit=job.alone_limit,
-                sample=_sample_of(table, published),
+                sample=sample_of(table, published), population=coded.population,
             )  # fmt: skip
             told.counts = counts_of(verdict)
         if not verdict.holds:
@@ -112,6 +110,7 @@ class MemoryEngine(Engine):
             shared_dates=table.shared_dates,
             linkage=linkage,
             history=None if hidden is None else hidden.did,
+            population=coded.population,
         )
         release = _measured(release, job.measures)
         if job.policy.usefulness is not None:
@@ -135,13 +134,6 @@ def _mask(job: Job, table: Table, grouping: Grouping, rng: np.random.Generator) 
             f"closest; at most {most:.1%} was asked for. Nothing was written. Ask for larger groups."
         )
     return published, linkage
-
-
-def _sample_of(table: Table, published: Published) -> Sample | None:
-    """How the published records were drawn, in their order."""
-    if table.sample is None or published.tables:
-        return None
-    return table.sample.taken(published.record_of_published)
 
 
 def _measured(release: Release, measures: Measures) -> Release:

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.engines.memory.search import sample_of
 from shoal.errors import ParameterError, ShoalWarning
 from shoal.judging.recount import look_at_release
 from shoal.masking.publish import Published
@@ -174,6 +175,9 @@ def _write_what_stays(release: Release, steward: Path, writing: Writing) -> None
         published.linked.write_parquet(steward / "linked.parquet")
     if published.excluded is not None:
         published.excluded.write_parquet(steward / "excluded.parquet")
+    drawn = sample_of(release.table, published)
+    if drawn is not None:
+        drawn.to_frame().write_parquet(steward / "sample.parquet")
     if release.rules is not None:
         write_json(steward / "rules.json", release.rules.to_dict())
     groups = pl.DataFrame({"group": published.group_of_record}).with_row_index("record")
@@ -202,7 +206,8 @@ def _refuse_unmet_in_files(release: Release, format: str) -> None:
         return
     _, verdict = look_at_release(
         frame, release.schema, release.models, mask=type(release.mask), tables=tables, linked=published.linked,
-        excluded=published.excluded, limit=release.alone_limit,
+        excluded=published.excluded, limit=release.alone_limit, sample=sample_of(release.table, published),
+        population=release.population,
     )  # fmt: skip
     refuse_unmet_in_files(verdict, format)
 

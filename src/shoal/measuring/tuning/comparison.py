@@ -23,7 +23,7 @@ from shoal.measuring.tuning.targets import Target, checked_loss, parse_targets
 from shoal.measuring.tuning.workbench import Point, Workbench
 from shoal.models.contract import Model, asked_of_groups
 from shoal.policy.history import History
-from shoal.policy.policy import UsefulnessChoices, as_usefulness, check_asked, refuse_unknown_target
+from shoal.policy.policy import UsefulnessChoices, as_usefulness, check_asked, refuse_searched, refuse_unknown_target
 from shoal.progress import Progress, silent
 from shoal.short import Short, ShownInShort
 from shoal.table.columns import LineOf
@@ -156,6 +156,7 @@ def compare(
         The column that somebody wants to predict: each row says how well it is predicted from what would be released.
     """
     check_asked(schema, models)
+    refuse_searched(models)
     minimise = checked_loss(minimise)
     targets = parse_levels(at) if isinstance(at, str) else list(parse_targets(at)) if at else []
     named = [_method(method) for method in methods]

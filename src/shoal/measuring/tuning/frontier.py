@@ -28,6 +28,7 @@ from shoal.models.exact import as_count
 from shoal.options import Options
 from shoal.parts import MaskName, MethodName
 from shoal.policy.history import History
+from shoal.policy.policy import refuse_searched
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Release
 from shoal.short import Short, ShownInShort
@@ -177,6 +178,7 @@ def tune(
     effort "low", and the best settings are tried with its own. The one that loses least is protected for real, and its
     targets are checked on what would be published; else the next best is taken. Ctrl-C keeps what was found.
     """
+    refuse_searched(models)
     aims, minimise = parse_targets(targets), checked_loss(minimise)
     points, seed = as_count(points, name="points", at_least=2), checked_seed(seed)
     chosen_method, chosen_mask = choose(method, mask, options)

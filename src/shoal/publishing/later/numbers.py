@@ -63,8 +63,9 @@ def counted_again(folder: Path, file: Path, policy: Policy, place: Path, csv: Cs
 
 
 def schema_for(policy: Policy, folder: Path, frame: pl.DataFrame, rules: Rules | None) -> Schema:
-    """The schema for looking at a release; with hierarchies where rules name their nodes, and they can be read."""
-    if rules is not None and any(column.hierarchy is not None for column in policy.columns.quasi):
+    """The schema for looking at a release; with hierarchies where rules or a population are compared."""
+    is_compared = rules is not None or policy.population is not None
+    if is_compared and any(column.hierarchy is not None for column in policy.columns.quasi):
         try:
             return policy.schema(folder, frame)
         except ShoalError:  # then rules that name their nodes do not fit, and are checked by what the steward keeps

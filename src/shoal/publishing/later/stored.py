@@ -68,6 +68,11 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
             "The release was made against rules that an adversary may know, which are about the records that it has. "
             "Make a new release of all records."
         )
+    if any(model.is_searched for model in policy.models):
+        raise ParameterError(
+            "The release meets models of a whole table or of a population, which later records would change. Make a "
+            "new release of all records."
+        )
     if any(model.of_histories is not None for model in policy.models):
         raise ParameterError(
             "The release hides histories by the records that it has: later records would show what was hidden. Make a "

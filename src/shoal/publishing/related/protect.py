@@ -142,6 +142,10 @@ def _refuse(star: Star, frames: Mapping[str, Any], job: Job) -> None:
         raise ParameterError("Usefulness is measured on one table, not on related ones. Leave it out.")
     if any(model.needs & BACKGROUND for model in job.models):
         raise ParameterError("Models that reckon with an adversary's rules are for one table, not for related ones.")
+    named = [model.name for model in job.models if model.is_searched]
+    named += [f"{role} = '{name}'" for name, role in job.roles.of_sample()]
+    if named:
+        raise ParameterError(f"{', '.join(named)}: samples and populations are for one table, not for related ones.")
     histories = [model.name for model in job.models if model.of_histories is not None]
     if histories:
         raise ParameterError(f"{', '.join(histories)}: histories are hidden in one table, not in related ones.")

@@ -1,0 +1,93 @@
+"""Groups for models that no method can ask while it forms groups: their size is sought by which a release meets them.
+
+Such models are about the whole table, or about a population that only what is shown can be compared with. They need not
+hold in larger groups where they hold in smaller ones; so what is found is judged once more from what is published.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import numpy as np
+
+from shoal.engines.contract import Job
+from shoal.engines.memory.code import Coded
+from shoal.errors import CannotSatisfyError
+from shoal.grouping.grouping import Grouping, without_left_out
+from shoal.judging.alone import AloneLimit
+from shoal.judging.recount import look_at_release
+from shoal.judging.verdict import Verdict
+from shoal.masking.history import group_with_histories
+from shoal.masking.publish import Published, publish
+from shoal.models.person_k_anonymity import PersonKAnonymity
+from shoal.policy.history import History
+from shoal.table.sample import Sample
+from shoal.table.table import Table
+
+
+def sample_of(table: Table, published: Published) -> Sample | None:
+    """How the published records were drawn, in their order."""
+    if table.sample is None or published.tables:
+        return None
+    return table.sample.taken(published.record_of_published)
+
+
+def group_by_size(job: Job, coded: Coded, history: History, rng: np.random.Generator) -> Grouping:
+    """The groups of the method, of the smallest size by which models are met that it cannot ask by itself."""
+    is_sought = any(model.is_searched for model in coded.models)
+    return _grouped(job, coded, history, _size(job, coded, history, rng) if is_sought else 1, rng)
+
+
+def _size(job: Job, coded: Coded, history: History, rng: np.random.Generator) -> int:
+    """The smallest size that was found: doubled until the models hold, then halved between the last two."""
+
+    def tried(size: int) -> Verdict:
+        return _judged(job, coded, _grouped(job, coded, history, size, deepcopy(rng)), deepcopy(rng))
+
+    n_persons, fails, size = coded.table.n_persons, 0, 1
+    while not _holds(verdict := tried(size)):
+        if size >= n_persons:
+            raise _impossible(verdict)
+        fails, size = size, min(2 * size, n_persons)
+    while size - fails > 1:
+        middle = (fails + size) // 2
+        if _holds(tried(middle)):
+            size = middle
+        else:
+            fails = middle
+    return size
+
+
+def _holds(verdict: Verdict) -> bool:
+    """Whether every model does; what else may be wrong with a release is judged at the end."""
+    return all(model.holds for model in verdict.models)
+
+
+def _grouped(job: Job, coded: Coded, history: History, size: int, rng: np.random.Generator) -> Grouping:
+    of_groups = coded.of_groups if size == 1 else (*coded.of_groups, PersonKAnonymity(k=size))
+    of_groups = of_groups or (PersonKAnonymity(k=1),)
+    return group_with_histories(job.method, coded.table, of_groups, coded.models, history, job.progress, rng=rng)
+
+
+def _judged(job: Job, coded: Coded, grouping: Grouping, rng: np.random.Generator) -> Verdict:
+    """What the models that are sought say of a release with these groups."""
+    table, grouping = without_left_out(coded.table, grouping)
+    published = publish(table, grouping, job.mask, rng=rng)
+    sought = [model for model in coded.models if model.is_searched]
+    return look_at_release(
+        published.frame, table.schema, sought, mask=type(job.mask), tables=published.tables, linked=published.linked,
+        excluded=published.excluded, limit=AloneLimit(allow_alone=True), sample=sample_of(table, published),
+        population=coded.population,
+    )[1]  # fmt: skip
+
+
+def _impossible(verdict: Verdict) -> CannotSatisfyError:
+    """Why not even the whole table as one group meets them."""
+    told = [
+        f"{model.name} {model.asked:g} is not met by the whole table as one group"
+        + (f", which reaches {model.reached:.4g}." if model.reached == model.reached else ".")
+        for model in verdict.models
+        if not model.holds
+    ]
+    hint = "Ask for less, or for a mask that shows groups."
+    return CannotSatisfyError(" ".join([*told, hint]), hint=hint)
