@@ -43,6 +43,10 @@ LOSS, CENTRE = range(2)
 """Columns of what is measured of a group: what it loses, and from there on its centre; then the shares of the modes."""
 
 
+_inner = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""What only kernels call: no way in from Python is compiled."""
+
+
 class Units(NamedTuple):
     """Persons who are alike, one row per unit."""
 
@@ -481,7 +485,7 @@ def loss_of(numbers, counts, member, first, n, measured, group, records_of):
     return loss
 
 
-@njit(cache=True, nogil=True)
+@_inner
 def distance(numbers, counts, unit, counted, measured, group):
     """About how far a person of a unit is from a group: as if all categories but the commonest were rare."""
     n_numeric = numbers.shape[1] // 2
@@ -495,9 +499,9 @@ def distance(numbers, counts, unit, counted, measured, group):
     return away
 
 
-@njit(cache=True, nogil=True)
+@_inner
 def _recount(numbers, counts, member, first, counted, measured, group, away, records_of):
-    """Count a group anew from its members."""
+    """Count a group anew from its members, once its loss and centre are measured."""
     end = first + counted[group, SIZE]
     persons, records, squared, most, second = 0, 0, 0, 0, 0
     for at in range(first, end):
@@ -511,7 +515,6 @@ def _recount(numbers, counts, member, first, counted, measured, group, away, rec
             second = count
     counted[group, GROUP_PERSONS], counted[group, RECORDS], counted[group, SQUARED] = persons, records, squared
     counted[group, MOST], counted[group, SECOND] = most, second
-    measured[group, LOSS] = loss_of(numbers, counts, member, first, end - first, measured, group, records_of)
     for j in range(counts.shape[1] - CATEGORY):
         commonest = 0
         for at in range(first, end):
@@ -527,7 +530,7 @@ def _recount(numbers, counts, member, first, counted, measured, group, away, rec
         away[member[at]] = distance(numbers, counts, member[at], counted, measured, group)
 
 
-@njit(cache=True, nogil=True)
+@_inner
 def _both_keep(counts, limits, counted, here, there, unit, other):
     """Whether two groups keep to the limits when a unit goes from here to there and another (-1: none) comes back."""
     for side in range(2):
@@ -552,7 +555,7 @@ def _both_keep(counts, limits, counted, here, there, unit, other):
     return True
 
 
-@njit(cache=True, nogil=True)
+@_inner
 def _look_around(
     numbers, counts, limits, member, width, counted, measured, away, here, n_groups, unit, number, swaps, near, how_far
 ):  # fmt: skip
@@ -620,7 +623,9 @@ def settle(
             member[group * width + counted[group, SIZE]] = unit
             counted[group, SIZE] += 1
         for group in range(n_groups):
-            _recount(numbers, counts, member, group * width, counted, measured, group, away, records_of)
+            listed, n = group * width, counted[group, SIZE]
+            measured[group, LOSS] = loss_of(numbers, counts, member, listed, n, measured, group, records_of)
+            _recount(numbers, counts, member, listed, counted, measured, group, away, records_of)
         for _ in range(passes if n_groups > 1 and len(how_far) else 0):
             n_changes = 0
             for unit in range(first, pool_start[pool + 1]):
@@ -668,6 +673,7 @@ def settle(
                         group_in_pool[coming] = group
                         n += 1
                     counted[group, SIZE] = n
+                    measured[group, LOSS] = loss_of(numbers, counts, member, listed, n, measured, group, records_of)
                     _recount(numbers, counts, member, listed, counted, measured, group, away, records_of)
             if n_changes == 0:
                 break

@@ -144,7 +144,7 @@ def count_cuts(key_at, run_at, start, end):
     return n_cuts
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _forget(person_at, start, end, row, nominal, pair_start, pair_category, count_of, side):
     """Set the counts of a side of all categories that some persons have back to zero."""
     if end - start > count_of.shape[1]:
@@ -306,9 +306,11 @@ def sweep_cuts(
                             real[0, found], real[1, found], real[2, found] = merit, left_logs, all_logs - left_logs
                             found += 1
                 if ends_run:
-                    _forget(person_at, run_start, at + 1, row, nominal, pair_start, pair_category, count_of, 1)
+                    _forget(
+                        person_at, run_start, at + 1, row, nominal, pair_start, pair_category, count_of, np.int64(1)
+                    )
                     run_start = at + 1
-        _forget(person_at, here, here + n_persons, row, nominal, pair_start, pair_category, count_of, 0)
+        _forget(person_at, here, here + n_persons, row, nominal, pair_start, pair_category, count_of, np.int64(0))
     return found
 
 
