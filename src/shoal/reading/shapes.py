@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 
 import polars as pl
 
@@ -99,6 +100,7 @@ def shapes_of(counts: pl.DataFrame) -> tuple[Counter[str], Counter[str]]:
     return shapes, Counter({mark: int(n) for mark, n in marked.select("text", "count").iter_rows()})
 
 
+@cache
 def _shape() -> pl.Expr:
     """The shape of a text: the first that fits of numbers, dates, and text."""
     text = pl.col("text")

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 LANGUAGES = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "nl": "Dutch",
@@ -409,9 +408,19 @@ def names_a(words: Sequence[str], entries: str) -> bool:
 
 
 def _matches(entry: str, words: Sequence[str]) -> bool:
-    return all(any(_pattern(part).fullmatch(word) for word in words) for part in entry.rstrip("?").split("+"))
+    return all(any(_is_like(word, part) for word in words) for part in entry.rstrip("?").split("+"))
 
 
-@cache
-def _pattern(part: str) -> re.Pattern[str]:
-    return re.compile(re.escape(part).replace(r"\*", ".*"))
+def _is_like(word: str, part: str) -> bool:
+    """Whether a word is a part of an entry, in which a star stands for any letters."""
+    if "*" not in part:
+        return word == part
+    first, *middle, last = part.split("*")
+    at, behind = len(first), len(word) - len(last)
+    if at > behind or not word.startswith(first) or not word.endswith(last):
+        return False
+    for piece in middle:
+        at = word.find(piece, at, behind) + len(piece)
+        if at < len(piece):
+            return False
+    return True

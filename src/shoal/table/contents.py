@@ -157,9 +157,17 @@ def _texts(distinct: pl.Series) -> pl.Series:
 def _shapes(texts: pl.Series) -> Iterator[str]:
     if len(texts) < FEWEST:
         return
-    for shape, (_, forms) in SHAPES.items():
-        fits = texts.str.contains(f"^(?:{'|'.join(forms)})$")
-        if fits.mean() >= NEARLY_ALL and (shape != "loinc" or _all_are(texts.filter(fits), loinc)):  # type: ignore[operator]
+    forms_of = {shape: f"^(?:{'|'.join(forms)})$" for shape, (_, forms) in SHAPES.items()}
+    text = pl.col("text")
+    shares = (
+        texts.alias("text")
+        .to_frame()
+        .select(text.str.contains(form).mean().alias(shape) for shape, form in forms_of.items())
+    )
+    for shape, share in shares.row(0, named=True).items():
+        if share >= NEARLY_ALL and (
+            shape != "loinc" or _all_are(texts.filter(texts.str.contains(forms_of[shape])), loinc)
+        ):
             yield shape
 
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.errors import InputError, SchemaError, did_you_mean
 from shoal.short import Short, ShownInShort
+from shoal.table.contents import Contents, contents_of
 
 if TYPE_CHECKING:
     from shoal.table.hierarchy_levels import Level
@@ -108,13 +109,14 @@ def profile(frame: pl.DataFrame, *, missing_tells_nothing: Sequence[str] = ()) -
     """
     if not frame.width or not len(frame):
         raise InputError("The table has no records.")
-    columns = [_look_at(frame[name]) for name in frame.columns]
+    contents = {name: contents_of(frame[name]) for name in frame.columns}
+    columns = [_look_at(name, contents[name], len(frame)) for name in frame.columns]
     columns = _with_person(columns, len(frame))
     columns = _with_one_time(columns)
     columns = _with_a_quasi_identifier(columns)
     person = next((column.name for column in columns if column.role == "person"), None)
     persons = frame[person] if person is not None else pl.Series(range(len(frame)))
-    columns = [_with_hierarchy(column, frame[column.name], persons) for column in columns]
+    columns = [_with_hierarchy(column, frame[column.name], contents[column.name], persons) for column in columns]
     sensitive = [column.name for column in columns if column.role == "sensitive"]
     for name in missing_tells_nothing:
         if name not in sensitive:
@@ -135,14 +137,12 @@ def profile(frame: pl.DataFrame, *, missing_tells_nothing: Sequence[str] = ()) -
 # What a column holds
 
 
-def _look_at(values: pl.Series) -> ColumnProfile:
-    from shoal.table.contents import contents_of
+def _look_at(name: str, contents: Contents, n_records: int) -> ColumnProfile:
     from shoal.table.roles import suggest
 
-    contents = contents_of(values)
-    found = suggest(values.name, contents, len(values))
+    found = suggest(name, contents, n_records)
     return ColumnProfile(
-        values.name,
+        name,
         contents.kind,
         contents.distinct,
         contents.missing,
@@ -153,14 +153,13 @@ def _look_at(values: pl.Series) -> ColumnProfile:
     )
 
 
-def _with_hierarchy(column: ColumnProfile, values: pl.Series, persons: pl.Series) -> ColumnProfile:
+def _with_hierarchy(column: ColumnProfile, values: pl.Series, contents: Contents, persons: pl.Series) -> ColumnProfile:
     """A column with the hierarchy that fits it, and how many persons each level of it leaves alone."""
-    from shoal.table.contents import contents_of
     from shoal.table.hierarchy_levels import alone_by_level, hierarchy_for
 
     if column.role not in ("quasi", "sensitive"):
         return column
-    found = hierarchy_for(values, contents_of(values), column.topic)
+    found = hierarchy_for(values, contents, column.topic)
     if found is None:
         return column
     choice, hierarchy = found
