@@ -30,7 +30,7 @@ def test_nothing_serious_is_found_on_a_finished_page(demo: Served, open_page: Op
 
 def test_nothing_serious_is_found_behind_the_tabs(demo: Served, open_page: Opened) -> None:
     page = open_page(demo, "/release")
-    for name in ("Risk", "What it cost", "Groups", "Attacks", "Policy and command"):
+    for name in ("Risk", "What it cost", "Groups", "Attacks", "Review board", "Later records", "Policy and command"):
         page.get_by_role("tab", name=name).click()
         page.wait_for_function(
             "(name) => [...document.querySelectorAll('[role=tab]')].some("
@@ -52,8 +52,43 @@ def test_nothing_serious_is_found_while_models_are_set_one_by_one(demo: Served, 
     page = open_page(demo, "/protect")
     page.get_by_label("Models, one by one").click()
     page.get_by_role("button", name="Use these models").wait_for()
-    page.get_by_text("Options: method").click()
+    for closed in ("Options: method", "Further models", "Twenty records of it", "What was promised, what each"):
+        page.get_by_text(closed).click()
+    page.get_by_label("What is shown of a group").select_option("perturb")
+    page.get_by_label("Means and noise: noise").wait_for()
     assert axe_findings(page) == []
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_nothing_sticks_out_of_a_page(demo: Served, open_page: Opened, width: int) -> None:
+    page = open_page(demo, viewport={"width": width, "height": 900}, color_scheme="dark")
+    for place, heading in PLACES.items():
+        go(page, demo, place)
+        page.get_by_role("heading", name=heading).wait_for()
+        page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"), place
+
+
+def test_an_error_is_seen_where_the_steward_is(demo: Served, open_page: Opened) -> None:
+    page = open_page(demo, "/protect")
+    page.get_by_text("Options: method").click()
+    field = page.get_by_label("record risk, at most percent")
+    for each in page.locator(".sh-goal input[type=checkbox]:checked").all():
+        each.click()
+    field.wait_for()
+    find = page.get_by_role("button", name="Find the best setting")
+    find.scroll_into_view_if_needed()
+    find.click()
+    said = page.get_by_text("Tick at least one sentence")
+    said.wait_for()
+    assert page.evaluate(
+        "(element) => { const at = element.getBoundingClientRect(); return at.top >= 0 && at.bottom <= innerHeight; }",
+        said.element_handle(),
+    )
+    page.get_by_role("button", name="Close this message").click()
+    said.wait_for(state="detached")
+    page.get_by_role("button", name=re.compile("^Undo: the goal")).click()
+    page.wait_for_function("() => document.querySelectorAll('.sh-goal input[type=checkbox]:checked').length === 1")
 
 
 def test_each_page_has_one_heading_and_landmarks(demo: Served, open_page: Opened) -> None:

@@ -14,7 +14,7 @@ import pytest
 import shoal
 from shoal.policy import Policy
 from shoal.publishing.report.numbers import count, share
-from shoal.web import drawing, facts
+from shoal.web import drawing, facts, shelf
 from shoal.web.project import Project
 from tests.web.browser import steward
 from tests.web.browser.conftest import Served, go
@@ -90,6 +90,47 @@ def check_release(page: Any, served: Served, tmp_path: Path) -> Path:
     return tmp_path / "handed-out"
 
 
+def check_trying(page: Any, served: Served) -> None:
+    """A setting that is only tried stands on the shelf with its records before and after, and nothing is written."""
+    page.get_by_role("button", name="Only try it, and put it on the shelf").click()
+    ((name, *figures),) = steward.cells(page, "Candidates side by side")
+    project = project_of(served)
+    (candidate,) = shelf.candidates(project)
+    assert name == "1 (tried, chosen now)"
+    assert figures[0] == steward.plain(share(candidate.numbers["max_gidr"], 1))
+    assert list((project.folder / "runs").iterdir()) == []
+    page.get_by_text("Twenty records of it, beside the same ones as they were").click()
+    before, after = (steward.cells(page, f"Candidate 1: records {how}") for how in
+                     ("as they were", "as they would be published"))  # fmt: skip
+    assert len(before) == len(after) == 20
+    at = [list(candidate.published["columns"]).index(column) for column in ("disease", "treatment")]
+    assert [[row[place] for place in at] for row in before] == [[row[place] for place in at] for row in after]
+    page.get_by_label("Note", exact=True).fill("for the board")
+    page.get_by_label("Note", exact=True).press("Tab")
+    page.wait_for_function("() => document.activeElement.tagName !== 'INPUT'")
+
+
+def check_board(page: Any, served: Served) -> None:
+    """What the board decides is entered in the report, and can be undone and redone as every choice can."""
+    page.get_by_role("tab", name="Review board").click()
+    page.get_by_label("Purpose").fill("Waiting times")
+    page.get_by_label("Purpose").press("Tab")
+    page.get_by_role("button", name="Put it into the report").click()
+    page.get_by_text("The report begins with this page now").wait_for()
+    project = project_of(served)
+    result = project.result("release")
+    assert result is not None
+    assert not result.is_stale  # a decision changes no release
+    assert "Waiting times" in project.file_of_run(result.data["run"], "steward/report.html").read_text(encoding="utf-8")
+    page.get_by_role("button", name="Undo: the page for the board").click()
+    page.get_by_role("button", name="Redo: the page for the board").wait_for()
+    assert project_of(served).chosen.decision == {}
+    page.get_by_role("button", name="Redo: the page for the board").click()
+    page.get_by_role("button", name="Undo: the page for the board").wait_for()
+    assert project_of(served).chosen.decision == {"purpose": "Waiting times"}
+    assert [each.note for each in shelf.candidates(project)] == ["for the board", ""]
+
+
 def test_from_a_file_to_a_release(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     served = serve()
     page = open_page(served)
@@ -130,6 +171,7 @@ def test_from_a_file_to_a_release(serve: Serve, open_page: Opened, tmp_path: Pat
     assert steward.fact(page, "lost in what is shown") == steward.plain(share(tuning.chosen.loss, 1))
     assert page.locator("[data-point][aria-pressed=true]").count() == 1
 
+    check_trying(page, served)
     page.get_by_role("button", name="Make the release").click()
     page.wait_for_url(re.compile("/release$"))
     page.get_by_role("heading", name="May be handed out").wait_for()
@@ -148,6 +190,7 @@ def test_from_a_file_to_a_release(serve: Serve, open_page: Opened, tmp_path: Pat
     page.wait_for_selector("th[aria-sort=descending] button[data-sort=persons]")
     sizes = [int(row[0].replace(",", "")) for row in steward.cells(page, "Groups of the release")]
     assert sizes == sorted(sizes, reverse=True)
+    check_board(page, served)
 
     page.get_by_role("tab", name="Policy and command").click()
     page.locator("pre.sh-code").nth(1).wait_for()
