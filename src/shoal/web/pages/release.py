@@ -62,7 +62,7 @@ def routes(app: App, api: FastAPI) -> None:
         if result is None or result.data.get("run") != name:
             told = "It is not the present release of this project."
             return HTMLResponse(refusal_page("There is no such policy", told), status_code=404)
-        return _policy(result.data["policy_text"])
+        return _policy(_policy_text(app, result.data, result.is_stale))
 
     @api.get("/runs/{name}/{page}")
     def page(name: str, page: str) -> Response:
@@ -415,6 +415,11 @@ def _exposed(found: Numbers) -> None:
     )  # fmt: skip
 
 
+def _policy_text(app: App, told: Numbers, is_stale: bool) -> str:
+    """The policy of the release; with what the board decided since, which changes nothing of it."""
+    return str(told["policy_text"] if is_stale else app.project.policy_text() or told["policy_text"])
+
+
 def _repeat(app: App, told: Numbers, is_stale: bool) -> None:
     with layout.card("How to repeat it", hint="The policy is the one file that the command line reads. Run the command "
                                               "in the project’s folder."):  # fmt: skip
@@ -423,7 +428,7 @@ def _repeat(app: App, told: Numbers, is_stale: bool) -> None:
                         "this release.", tone="warn")  # fmt: skip
         else:
             _html(el("pre", work.command_of(app.project), class_="sh-code", tabindex="0"))
-        _html(el("pre", told["policy_text"], class_="sh-code", tabindex="0"))
+        _html(el("pre", _policy_text(app, told, is_stale), class_="sh-code", tabindex="0"))
         _html(
             el(
                 "p",
