@@ -138,7 +138,7 @@ def test_sets_are_made_filled_and_dissolved() -> None:
     sets.move(["clerk"], "")
     sets.remove("care")
     assert sets.members("") == ["clerk", "cook", "nurse"]
-    assert sets.names == ["office"]
+    assert sets.names == [["office"]]
 
 
 @pytest.mark.parametrize("name", ["", " ", "*", "office", "cook"])
@@ -159,7 +159,7 @@ def test_too_many_values_are_not_sorted_by_hand() -> None:
 def test_saved_sets_are_what_the_policy_reads_and_the_editor_opens(project: Project) -> None:
     sets = Sets(values_of(project, "job"))
     sets.add('rest; of "all"')
-    sets.move(["clerk", "cook"], sets.names[0])
+    sets.move(["clerk", "cook"], sets.names[0][0])
     choice = sets.save(project, "job")
     columns = tuple(
         column if column.name != "job" else ColumnChoice("job", "quasi", "nominal", hierarchy=choice)
@@ -172,8 +172,8 @@ def test_saved_sets_are_what_the_policy_reads_and_the_editor_opens(project: Proj
     assert hierarchy.lowest_common_ancestor(["clerk", "cook"]) == 'rest; of "all"'
     assert hierarchy.lowest_common_ancestor(["clerk", "nurse"]) == "*"
     again = Sets.of(values_of(project, "job"), hierarchy)
-    assert again.set_of_value == sets.set_of_value
-    assert Sets.of(["20375"], Hierarchy.of_prefixes(["20375"])).names == []
+    assert again.set_of_item == sets.set_of_item
+    assert Sets.of(["20375"], Hierarchy.of_intervals(low=0, width=5, high=99)).names == [[]]
     (project.folder / "hierarchies" / "unused.csv").write_text("a;*\n")
     remove_unused(project)
     assert [file.name for file in (project.folder / "hierarchies").iterdir()] == [Path(choice["file"]).name]
@@ -187,7 +187,7 @@ def test_columns_of_odd_names_get_files_of_their_own() -> None:
 
 def test_other_sets_are_another_file_so_that_a_release_of_the_former_ones_is_stale(project: Project) -> None:
     """They were written over the former ones, also by a tab that was behind, and the release stayed the present one."""
-    sets = Sets(["clerk", "cook", "nurse"], {"cook": "kitchen"})
+    sets = Sets(["clerk", "cook", "nurse"], [{"cook": "kitchen"}])
     first = sets.save(project, "job")
     before = (project.folder / first["file"]).read_bytes()
     sets.move(["clerk"], "kitchen")

@@ -11,6 +11,7 @@ pytest.importorskip("nicegui", reason="the extra 'web' is not installed")
 from shoal.web import layout
 from shoal.web.hierarchies import Sets
 from shoal.web.pages import columns, data
+from shoal.web.pages.hierarchy_editor import board_of
 
 EVIL = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>&amp;"
 
@@ -40,7 +41,7 @@ class Tags(HTMLParser):
         layout.facts_html([layout.Fact(EVIL, EVIL, EVIL, "bad")]),
         data._odd_item({"column": EVIL, "tone": "warn", "words": EVIL}),
         columns._told_alone(1, 2, (EVIL,), None),
-        columns._board(Sets([EVIL, "b"], {EVIL: EVIL + "2"})),
+        board_of(Sets([EVIL, "b"], [{EVIL: EVIL + "2"}])),
     ],
 )
 def test_nothing_of_a_table_becomes_part_of_the_page(made: str) -> None:

@@ -29,6 +29,7 @@ COLUMNS = (
     ColumnChoice("disease", "sensitive"),
     ColumnChoice("admission", "dropped"),
 )
+COLUMNS = tuple(replace(column, is_confirmed=True) for column in COLUMNS)
 PROTECTION = {"models": {"record-risk": "0.5", "h-affiliation": "0.5"}, "seed": 7}
 
 

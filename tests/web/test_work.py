@@ -57,7 +57,7 @@ def made(folder: Path, protection: Mapping[str, Any] | None = None, persons: int
     project.update(
         seen=project.chosen.version,
         sources=(source,),
-        columns=tuple(ColumnChoice(name, role, kind) for name, (role, kind) in ROLES.items()),
+        columns=tuple(ColumnChoice(name, role, kind, is_confirmed=True) for name, (role, kind) in ROLES.items()),
         protection=dict(protection if protection is not None else {"models": MODELS, "seed": 7}),
     )
     return project

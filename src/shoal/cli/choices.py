@@ -422,13 +422,7 @@ def with_findings(policy: Policy, reading: Reading) -> Policy:
     """The policy with what was found of how its one file is written, where that is not as usual: a run repeats."""
     from dataclasses import replace
 
-    from shoal.policy.policy import CSV_OPTIONS
-    from shoal.reading import CsvOptions
+    from shoal.reading.detect import found_of
 
-    found = reading.source.csv
-    if found is None or len(reading.source.paths) > 1:
-        return policy
-    usual, told = CsvOptions(delimiter=","), policy.source.csv
-    own = {name: getattr(found, name) for name in CSV_OPTIONS if name not in told}
-    own = {name: value for name, value in own.items() if value != getattr(usual, name)}
+    own = {name: value for name, value in found_of(reading).items() if name not in policy.source.csv}
     return replace(policy, source=policy.source.model_copy(update=own)) if own else policy

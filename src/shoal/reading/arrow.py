@@ -23,6 +23,8 @@ class Arrow(Format):
     title: ClassVar[str] = "Arrow IPC"
     words: ClassVar[str] = "an Arrow IPC file (Feather 2)"
     endings: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc", ".arrows")
+    beginnings: ClassVar[tuple[bytes, ...]] = (b"ARROW1", b"\xff\xff\xff\xff")
+    in_app: ClassVar[bool] = True
     is_written: ClassVar[bool] = True
     is_read_back: ClassVar[bool] = False
     keeps_empty_texts: ClassVar[bool] = True

@@ -65,6 +65,8 @@ class Format(ABC):
     """How names of such files end, in small letters, with the dot."""
     first_bytes: ClassVar[bytes] = b""
     """How such files begin, where that tells them from all others: for names whose ending says nothing."""
+    beginnings: ClassVar[tuple[bytes, ...]] = ()
+    """How such files may begin, where others may too: a file that begins otherwise is none. Empty: nothing tells it."""
     extra: ClassVar[str | None] = None
     """The extra of shoal that brings the packages it needs; None where it needs none."""
 

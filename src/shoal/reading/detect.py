@@ -98,6 +98,16 @@ def read_detected(path: Path, csv: CsvOptions, found: Collection[str]) -> Readin
     return replace(reading, notes=notes, findings=tuple(findings))
 
 
+def found_of(reading: Reading) -> dict[str, Any]:
+    """How the one file of a table is written, so far as it is not as usual: what a policy records of it."""
+    found = reading.source.csv
+    if found is None or len(reading.source.paths) > 1:
+        return {}
+    usual = CsvOptions(delimiter=",")
+    own = {each.name: getattr(found, each.name) for each in fields(CsvOptions)}
+    return {name: value for name, value in own.items() if value != getattr(usual, name)}
+
+
 def questions(findings: Iterable[Finding], dropped: Collection[str] = ()) -> list[Finding]:
     """The findings that somebody must decide, but for columns that are not published."""
     return [each for each in findings if each.is_asked and each.column not in dropped]

@@ -37,7 +37,9 @@ class Excel(Format):
     title: ClassVar[str] = "Excel"
     words: ClassVar[str] = "a workbook of Excel or LibreOffice"
     endings: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+    beginnings: ClassVar[tuple[bytes, ...]] = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
     extra: ClassVar[str | None] = "stats"
+    in_app: ClassVar[bool] = True
     is_written: ClassVar[bool] = True
     most_records: ClassVar[int | None] = 2**20 - 1
     most_columns: ClassVar[int | None] = 2**14
@@ -137,6 +139,15 @@ def _note_on_digits(file: str, frame: pl.DataFrame) -> list[str]:
         f"Excel keeps 15 digits of a number, and '{file}' has longer ones in {', '.join(map(repr, long))}: different "
         "numbers may have become one. Write such numbers as texts."
     ]
+
+
+def sheets_of(path: Path) -> list[str]:
+    """The names of the sheets of a workbook; none where it cannot be read, which reading tells."""
+    fastexcel = imported("fastexcel", extra="stats", what="Reading Excel files")
+    try:
+        return list(fastexcel.read_excel(path).sheet_names)
+    except (fastexcel.FastExcelError, OSError):
+        return []
 
 
 def _chosen_sheet(file: str, names: list[str], sheet: str | None) -> str:

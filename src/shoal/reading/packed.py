@@ -90,7 +90,7 @@ def _opened(path: Path, file: BinaryIO, member: str | None) -> Bytes:
 
 def _member(path: Path, book: zipfile.ZipFile, member: str | None) -> str:
     """The file inside that is meant: the only one, or the one that is named."""
-    names = [each.filename for each in book.infolist() if not each.is_dir() and not _is_of_system(each.filename)]
+    names = _members(book)
     if member is not None:
         if member not in names:
             raise InputError(
@@ -102,6 +102,18 @@ def _member(path: Path, book: zipfile.ZipFile, member: str | None) -> str:
         held = f"{len(names):,} files: {', '.join(names)}. Name one of them with member=." if names else "no file."
         raise InputError(f"'{path.name}' holds {held}")
     return names[0]
+
+
+def members_of(path: Path) -> list[str]:
+    """The names of the files inside of a zip file; none of any other file."""
+    if path.suffix.lower() != ".zip":
+        return []
+    with explained(path), zipfile.ZipFile(path) as book:
+        return _members(book)
+
+
+def _members(book: zipfile.ZipFile) -> list[str]:
+    return [each.filename for each in book.infolist() if not each.is_dir() and not _is_of_system(each.filename)]
 
 
 def _is_of_system(name: str) -> bool:

@@ -32,6 +32,7 @@ class Statistical(Format):
     """What files of SPSS, Stata and SAS have in common: numbers, texts, and labels beside them."""
 
     extra: ClassVar[str | None] = "stats"
+    in_app: ClassVar[bool] = True
     reader: ClassVar[str]
     """The function of pyreadstat that reads it."""
     writer: ClassVar[str] = ""
@@ -138,6 +139,7 @@ class Spss(Statistical):
     title: ClassVar[str] = "SPSS"
     words: ClassVar[str] = "an SPSS file"
     endings: ClassVar[tuple[str, ...]] = (".sav", ".zsav")
+    beginnings: ClassVar[tuple[bytes, ...]] = (b"$FL2", b"$FL3")
     reader: ClassVar[str] = "read_sav"
     writer: ClassVar[str] = "write_sav"
     more_dates: ClassVar[re.Pattern[str]] = re.compile(r"(?:MOYR|QYR|WKYR)\d*")
@@ -160,6 +162,7 @@ class Stata(Statistical):
     title: ClassVar[str] = "Stata"
     words: ClassVar[str] = "a Stata file"
     endings: ClassVar[tuple[str, ...]] = (".dta",)
+    beginnings: ClassVar[tuple[bytes, ...]] = (b"<stata_dta>", *(bytes([version]) for version in range(102, 120)))
     reader: ClassVar[str] = "read_dta"
     writer: ClassVar[str] = "write_dta"
     more_dates: ClassVar[re.Pattern[str]] = re.compile(r"%-?(?:td|d).*")
@@ -183,6 +186,7 @@ class SasTransport(Statistical):
     title: ClassVar[str] = "SAS transport"
     words: ClassVar[str] = "a SAS transport file"
     endings: ClassVar[tuple[str, ...]] = (".xpt", ".xport")
+    beginnings: ClassVar[tuple[bytes, ...]] = (b"HEADER RECORD",)
     reader: ClassVar[str] = "read_xport"
     writer: ClassVar[str] = "write_xport"
     is_written: ClassVar[bool] = True
@@ -197,6 +201,7 @@ class SasDataSet(Statistical):
     title: ClassVar[str] = "SAS"
     words: ClassVar[str] = "a SAS data set"
     endings: ClassVar[tuple[str, ...]] = (".sas7bdat",)
+    beginnings: ClassVar[tuple[bytes, ...]] = (bytes(12) + b"\xc2\xea\x81\x60",)
     reader: ClassVar[str] = "read_sas7bdat"
     release_as: ClassVar[str] = "xpt"
     keeps_labels: ClassVar[frozenset[str]] = frozenset({"columns"})

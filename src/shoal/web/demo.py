@@ -54,7 +54,7 @@ def fill(project: Project, *, persons: int = 20_000, say: Callable[[str], None] 
         seen=project.chosen.version,
         title="Made-up patients",
         sources=(source,),
-        columns=tuple(ColumnChoice(name, role, kind) for name, (role, kind) in ROLES.items()),
+        columns=tuple(ColumnChoice(name, role, kind, is_confirmed=True) for name, (role, kind) in ROLES.items()),
         protection={"seed": SEED},
         goal=GOAL,
     )
@@ -68,6 +68,7 @@ def finish(project: Project, *, say: Callable[[str], None] = lambda words: None)
 
     tell: Any = Silent()
     project.put_result("look", looking.look(project, tell), depends_on="data")
+    looking.take_suggestions(project)
     say("Counting their risk ...")
     project.put_result("assess", work.assess(project, tell), depends_on="columns")
     goal = project.chosen.goal

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from shoal.errors import InputError, ShoalError
+from shoal.models.contract import listed
 from shoal.publishing import report
 from shoal.reading.formats import format_of_bytes, format_of_ending, formats_in_app
 from shoal.web.app import App
@@ -24,10 +25,12 @@ ASSETS = {
     "fish.svg": (HERE, "image/svg+xml"),
 }
 """The files of the app's pages, and where they are; charts look as in the report."""
+ZIP, OLD_OFFICE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+PACKED = {".gz": b"\x1f\x8b", ".zip": ZIP, ".zst": b"\x28\xb5\x2f\xfd"}
 PURPOSES = ("records", "persons", "hierarchy", "later")
 SIGNS = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an old Excel or Word document",
+    ZIP: "a zip archive or an Excel workbook",
+    OLD_OFFICE: "an old Excel or Word document",
     b"%PDF": "a PDF document",
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
@@ -91,11 +94,16 @@ def endings_taken() -> list[str]:
     return sorted(ending for format in formats_in_app() for ending in format.endings)
 
 
+def formats_taken() -> str:
+    """The formats of files that are taken, as words."""
+    return listed([format.title for format in formats_in_app()])
+
+
 def refuse_ending(name: str) -> None:
     """Refuse a name whose ending says that it is no table that can be read."""
     format = format_of_ending(name)
     if format is None:
-        raise InputError(f"'{name}' does not end like a table. Take a CSV file (.csv, .tsv, .txt) or a Parquet file.")
+        raise InputError(f"'{name}' does not end like a table. Take a file of {formats_taken()}.")
     if not format.in_app:
         raise InputError(f"'{name}' is {format.words}. Save the table as CSV (UTF-8) and choose that file.")
 
@@ -114,11 +122,22 @@ def refuse_other_content(path: Path, name: str, *, is_hierarchy: bool = False) -
                 "with .csv."
             )
         return
+    if said is not None and said.beginnings:
+        if not start.startswith(said.beginnings):
+            raise InputError(f"'{name}' is not {said.words}, though its name ends like one.")
+        return
+    packed = PACKED.get(Path(name).suffix.lower()) if said is not None else None
+    if packed is not None:
+        if not start.startswith(packed):
+            raise InputError(f"'{name}' is not packed, though its name ends with {Path(name).suffix}.")
+        return
     if found is not None:
         raise InputError(f"'{name}' is {found.words}. Let its name end with {found.endings[0]}.")
     for sign, what in SIGNS.items():
         if start.startswith(sign):
-            raise InputError(f"'{name}' is {what}, not a CSV file. Save the table as CSV (UTF-8), or as Parquet.")
+            raise InputError(
+                f"'{name}' is {what}, not a CSV file. Let its name end as such files do, or save the table as CSV."
+            )
     is_packed = start.startswith(b"\x1f\x8b")
     is_wide = start.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16, which has zero bytes of its own
     if not is_packed and not is_wide and b"\0" in start:

@@ -139,70 +139,150 @@ def read_number(text: str, what: str) -> int | float:
 
 
 class Sets:
-    """Categories sorted into named sets: a hierarchy of value, set, everything.
+    """Categories sorted into named sets, and these into larger ones: value, set, larger set, ..., everything.
 
-    A category that is in no set stays itself until everything is shown as '*'.
+    What is in no set of a level stays itself there. Levels are counted from 1; an item of level 1 is a category, one of
+    level 2 a set of level 1 or a category that is in none, and so on.
     """
 
-    def __init__(self, values: Sequence[str], set_of_value: Mapping[str, str] | None = None) -> None:
+    def __init__(self, values: Sequence[str], levels: Sequence[Mapping[str, str]] = ()) -> None:
         if len(values) > MOST_TO_SORT:
             raise InputError(
                 f"The column has {len(values):,} different values, too many to sort by hand. Load a hierarchy from a "
                 "file, or use prefixes or intervals."
             )
         self.values = list(values)
-        given = {value: name for value, name in (set_of_value or {}).items() if value in set(values)}
-        self.set_of_value: dict[str, str] = given
-        self.names: list[str] = list(dict.fromkeys(given.values()))
+        self.set_of_item: list[dict[str, str]] = []
+        """For each level the set of each item that is in one."""
+        for level, given in enumerate(levels or [{}], start=1):
+            self.set_of_item.append({})
+            items = set(self.items(level))
+            self.set_of_item[-1] = {item: name for item, name in given.items() if item in items}
+        self.names: list[list[str]] = [list(dict.fromkeys(each.values())) for each in self.set_of_item]
 
     @classmethod
     def of(cls, values: Sequence[str], hierarchy: Hierarchy | None) -> Sets:
-        """The sets of a hierarchy that was made here before; none where it is of another form."""
-        if hierarchy is None or hierarchy.intervals is not None or hierarchy.n_levels != 3:
+        """The sets of a hierarchy that lists its values; none where it is of another form."""
+        if hierarchy is None or hierarchy.intervals is not None or hierarchy.n_levels < 3:
             return cls(values)
-        return cls(values, {path[0]: path[1] for path in hierarchy.paths if path[1] != path[0]})
+        levels = [
+            {path[level - 1]: path[level] for path in hierarchy.paths if path[level] != path[level - 1]}
+            for level in range(1, hierarchy.n_levels - 1)
+        ]
+        return cls(values, levels)
 
-    def add(self, name: str) -> None:
+    @classmethod
+    def of_text(cls, values: Sequence[str], text: str) -> tuple[Sets, int]:
+        """Sets as they are pasted from a spreadsheet, a line per category; and how many lines name no category."""
+        known, lines = set(values), [line for line in text.splitlines() if line.strip()]
+        sign = next((each for each in "\t;," if lines and each in lines[0]), "\t")
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=sign)]
+        rows = [row[:-1] if len(row) > 1 and row[-1] == ROOT else row for row in rows]
+        levels: list[dict[str, str]] = [{} for _ in range(max(map(len, rows), default=1) - 1)]
+        n_unknown = 0
+        for number, row in enumerate(rows, start=1):
+            if row[0] not in known:
+                n_unknown += 1
+                continue
+            item = row[0]
+            for level, name in zip(levels, row[1:], strict=False):
+                if name and name != item and level.setdefault(item, name) != name:
+                    raise ParameterError(f"In line {number:,} something stands in another set than in a line before.")
+                item = name or item
+        return cls(values, levels), n_unknown
+
+    @property
+    def n_levels(self) -> int:
+        """How many levels of sets there are."""
+        return len(self.set_of_item)
+
+    def labels(self, value: str) -> list[str]:
+        """What a category is called at each level, itself first."""
+        path = [value]
+        for level in self.set_of_item:
+            path.append(level.get(path[-1], path[-1]))
+        return path
+
+    def items(self, level: int = 1) -> list[str]:
+        """What can be put into sets of a level."""
+        paths = [self.labels(value) for value in self.values]
+        return list(dict.fromkeys(path[level - 1] for path in paths))
+
+    def add(self, name: str, level: int = 1) -> None:
         """A new empty set."""
         name = name.strip()
         if not name or name == ROOT:
             raise ParameterError("Give the set a name.")
-        if name in self.names:
+        if name in self.names[level - 1]:
             raise ParameterError("There is a set of this name already.")
-        if name in self.values:
+        if name in self.values or name in self.items(level):
             raise ParameterError("A set cannot have the name of one of the values.")
-        self.names.append(name)
+        self.names[level - 1].append(name)
 
-    def remove(self, name: str) -> None:
-        """Dissolve a set; its categories are in no set then."""
-        self.names.remove(name)
-        self.set_of_value = {value: each for value, each in self.set_of_value.items() if each != name}
+    def remove(self, name: str, level: int = 1) -> None:
+        """Dissolve a set; what was in it is in no set then."""
+        self.names[level - 1].remove(name)
+        of_level = self.set_of_item[level - 1]
+        self.set_of_item[level - 1] = {item: each for item, each in of_level.items() if each != name}
+        for above in self.set_of_item[level:]:
+            above.pop(name, None)
 
-    def move(self, values: Sequence[str], name: str) -> None:
-        """Put categories into a set, or with an empty name into none."""
-        if name and name not in self.names:
+    def move(self, items: Sequence[str], name: str, level: int = 1) -> None:
+        """Put items into a set, or with an empty name into none."""
+        if name and name not in self.names[level - 1]:
             raise ParameterError("There is no such set any more.")
-        for value in values:
-            if value in self.values:
-                self.set_of_value.pop(value, None)
+        known = set(self.items(level))
+        for item in items:
+            if item in known:
+                self.set_of_item[level - 1].pop(item, None)
                 if name:
-                    self.set_of_value[value] = name
+                    self.set_of_item[level - 1][item] = name
 
-    def members(self, name: str) -> list[str]:
-        """The categories of a set, or with an empty name those in none."""
-        return [value for value in self.values if self.set_of_value.get(value, "") == name]
+    def members(self, name: str, level: int = 1) -> list[str]:
+        """The items of a set, or with an empty name those in none."""
+        return [item for item in self.items(level) if self.set_of_item[level - 1].get(item, "") == name]
 
-    def rows(self) -> list[tuple[str, str, str]]:
-        """One line per category: itself, its set, everything."""
-        if not self.set_of_value:
+    def add_level(self) -> None:
+        """Larger sets, into which the present ones can be put."""
+        self.set_of_item.append({})
+        self.names.append([])
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """One line per category: itself, its set, its larger set, ..., everything."""
+        used = max((level for level, each in enumerate(self.set_of_item, start=1) if each), default=0)
+        if not used:
             raise SchemaError("No category is in a set yet. Make a set, and move categories into it.")
-        return [(value, self.set_of_value.get(value, value), ROOT) for value in self.values]
+        return [(*self.labels(value)[: used + 1], ROOT) for value in self.values]
+
+    def text(self) -> str:
+        """The same for a spreadsheet: a line per category, its sets beside it."""
+        return "\n".join("\t".join(self.labels(value)) for value in self.values)
 
     def save(self, project: Project, column: str) -> dict[str, str]:
         """Write the hierarchy in ARX's format into the project, and give the choice that names it."""
-        text = io.StringIO()
-        csv.writer(text, delimiter=";", lineterminator="\n").writerows(self.rows())
-        return {"file": project.keep_hierarchy(text.getvalue().encode(), f"{name_for(column)}.csv")}
+        return {"file": project.keep_hierarchy(as_arx(self.rows()).encode(), f"{name_for(column)}.csv")}
+
+
+def as_arx(rows: Sequence[Sequence[str]]) -> str:
+    """Lines of a hierarchy in ARX's format."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def rows_of(hierarchy: Hierarchy, values: Sequence[str]) -> list[tuple[str, ...]]:
+    """The lines of any hierarchy for the values of a column."""
+    return [hierarchy.path(value) for value in values]
+
+
+def alone_at(project: Project, column: str, hierarchy: Hierarchy) -> list[int]:
+    """For each level how many persons have a label there that nobody else has."""
+    from shoal.table.hierarchy_levels import alone_by_level
+
+    person = next(iter(project.chosen.names("person")), None)
+    frame = project.table().select([column] if person in (None, column) else [column, person]).collect()
+    persons = frame[person] if person is not None else pl.Series("person", range(frame.height))
+    return [level.alone for level in alone_by_level(frame[column], persons, hierarchy)]
 
 
 def name_for(column: str) -> str:

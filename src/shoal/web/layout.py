@@ -353,6 +353,11 @@ FIELDS = {
     "delimiter": "'Between fields' on the page Data",
     "encoding": "'Encoding' on the page Data",
     "decimal": "'Decimals' on the page Data",
+    "thousands": "'Between thousands' on the page Data",
+    "header": "'The first line is' on the page Data",
+    "date_format": "'Please decide' on the page Data",
+    "sheet": "'Sheet' on the page Data",
+    "confirmed": "'Publish it nevertheless' on the page Columns",
     "method": "'How groups are formed' on the page Protect",
     "mask": "'What is shown of a group' on the page Protect",
     "max_suppressed": "'Persons that may be left out' on the page Protect",
@@ -467,12 +472,14 @@ def drop_zone(
     limit: int = 1 << 30,
     takes_many: bool = True,
     is_small: bool = False,
+    takes_folder: bool = False,
 ) -> Any:
     """A place to choose files or drop them on; each is sent to the address, and what it answered is handed over."""
     name = f"field-{next(_numbers)}"
-    many = " multiple" if takes_many else ""
+    many = " webkitdirectory" if takes_folder else " multiple" if takes_many else ""
+    or_drop = "" if takes_folder else f" or drop {'them' if takes_many else 'it'} here"
     inside = (
-        f'<label for="{name}"><span>{html.escape(label)}</span> or drop {"them" if takes_many else "it"} here</label>'
+        f'<label for="{name}"><span>{html.escape(label)}</span>{or_drop}</label>'
         f'<p>{html.escape(hint)}</p><input id="{name}" type="file"{many} accept="{html.escape(accept, quote=True)}">'
         '<progress max="1" value="0" aria-label="share sent" hidden></progress>'
         '<p class="sh-drop-said" role="status"></p>'

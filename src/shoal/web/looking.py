@@ -1,13 +1,16 @@
 """A first look at the files: read exactly, kept for quick looks, and what is odd about them.
 
-`look` runs in the other process; what it gives is small and holds no value of the table. `AloneInTable` answers while
-the steward ticks columns: how many persons are unique on them.
+`look` runs in the other process; what it gives is small, and of values it holds only those that it suggests to mend.
+`AloneInTable` answers while the steward ticks columns: how many persons are unique on them.
 """
 
 from __future__ import annotations
 
+import re
+import secrets
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from shoal.table.profile import ColumnProfile, Profile
     from shoal.web.jobs import Tell
 N_PREVIEW = 20
-MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "nil", "missing", "unknown", "-", "--", "?", ".", "#n/a")
 MOST_CATEGORIES = 2000
 """Columns with more different values are not searched for spellings."""
 NEARLY_IDENTIFIES = 0.5
@@ -31,7 +33,9 @@ HEAVY = 0.05
 def look(project: Project, tell: Tell) -> dict[str, Any]:
     """Read the files, keep the table as Parquet, and say what it holds and what is odd about it."""
     from shoal.policy.numbers import exact_decimal
+    from shoal.reading.detect import found_of
     from shoal.table.profile import profile
+    from shoal.web.mending import suggestions
 
     tell("Reading the files", 0.05)
     reading = project.read()
@@ -42,16 +46,31 @@ def look(project: Project, tell: Tell) -> dict[str, Any]:
     tell("Looking for what is odd", 0.7)
     oddities = list(odd_about(reading, seen))
     source = reading.source
+    tell("Looking for what could be mended", 0.9)
+    told = seen.to_dict()
     return {
-        **seen.to_dict(),
+        **told,
+        "columns": [{**column, "direct": _names_persons(column["topic"])} for column in told["columns"]],
         "person": seen.person,
         "format": source.format,
-        "delimiter": source.csv.delimiter if source.csv is not None else None,
+        "csv": None if source.csv is None else asdict(source.csv),
+        "found": found_of(reading),
+        "findings": [finding.to_dict() for finding in reading.findings],
+        "mended": list(reading.mended or ()),
+        "suggestions": suggestions(reading.frame, seen),
         "notes": list(reading.notes),
         "odd": oddities,
         "record_risk": str(exact_decimal(seen.record_risk)),
         "h_affiliation": None if seen.h_affiliation is None else str(exact_decimal(seen.h_affiliation)),
     }
+
+
+def _names_persons(topic: str) -> str | None:
+    """What a column holds that names persons by itself or is free text, in words; None where it does not."""
+    from shoal.table.roles import TOPICS
+
+    known = TOPICS.get(topic)
+    return known.told if known is not None and known.is_direct else None
 
 
 def _keep(project: Project, frame: pl.DataFrame) -> None:
@@ -69,14 +88,19 @@ def _keep(project: Project, frame: pl.DataFrame) -> None:
 
 def odd_about(reading: Reading, seen: Profile) -> Iterator[dict[str, Any]]:
     """What a steward should look at: a column (or none), words with counts and lines, and how serious it is."""
+    from shoal.reading.mend import lookalikes
+
     frame = reading.frame
     yield from _odd_about_persons(frame, seen)
     n_same = frame.height - frame.n_unique()
     if n_same:
         yield _odd(None, "info", f"{n_same:,} of {frame.height:,} records repeat another record exactly.")
     pairs = _persons_of(frame, seen)
+    alike = lookalikes(frame)
     for column in seen.columns:
         yield from _odd_about_column(reading, column, pairs, seen)
+        if frame[column.name].dtype == pl.String:
+            yield from _odd_texts(column, frame[column.name], alike)
 
 
 def _odd(column: str | None, tone: str, words: str, **more: Any) -> dict[str, Any]:
@@ -127,8 +151,6 @@ def _odd_about_column(
         yield from _nearly_identifies(column, values, persons, seen)
     if column.role == "quasi" and seen.person is not None:
         yield from _changing(column, values, persons, seen)
-    if values.dtype == pl.String:
-        yield from _odd_texts(column, values)
 
 
 def _mixed(reading: Reading, values: pl.Series) -> dict[str, Any]:
@@ -166,32 +188,16 @@ def _changing(column: ColumnProfile, values: pl.Series, persons: pl.Series, seen
         yield _odd(column.name, "info", f"{n_several:,} of {seen.persons:,} persons have more than one value in it.")
 
 
-def _odd_texts(column: ColumnProfile, values: pl.Series) -> Iterator[dict[str, Any]]:
-    present = values.drop_nulls()
-    words = present.filter(present.str.strip_chars().str.to_lowercase().is_in(list(MISSING_WORDS)))
-    if len(words):
-        forms = words.unique().sort().to_list()
-        yield _odd(
-            column.name, "warn", f"{len(words):,} values look as if they meant that the value is missing. They count "
-            "as values until you say so under 'How the files are written'.", missing=forms
-        )  # fmt: skip
-    n_blanks = int((present != present.str.strip_chars()).sum())
-    if n_blanks:
-        yield _odd(column.name, "info", f"{n_blanks:,} values have blanks before or after them. Where others may know "
-                   "it, they count as others.")  # fmt: skip
-    if column.kind == "nominal" and column.distinct <= MOST_CATEGORIES:
-        distinct = present.unique()
-        n_forms = len(distinct) - spelled(distinct, OF_VALUES).n_unique()
-        if n_forms > 0:
-            yield _odd(column.name, "warn", f"{n_forms:,} of {len(distinct):,} categories differ from another one only "
-                       "by capital letters, blanks or signs that cannot be seen. Where others may know it, they count "
-                       "as different categories; where nobody may learn it, as one.")  # fmt: skip
-        if (
-            column.role in ("time", "quasi", "dropped")
-            and present.str.contains(r"^\d{1,2}[./]\d{1,2}[./]\d{2,4}$").all()
-        ):
-            yield _odd(column.name, "warn", "It holds dates that are not written as 2024-12-31, so they count as "
-                       "categories: nobody can tell whether 01/02/2024 is in January.")  # fmt: skip
+def _odd_texts(column: ColumnProfile, values: pl.Series, alike: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Spellings that no suggestion to mend is about: of many categories, or by signs that cannot be seen."""
+    if column.kind != "nominal" or column.distinct > MOST_CATEGORIES or column.name in alike:
+        return
+    distinct = values.drop_nulls().unique()
+    n_forms = len(distinct) - spelled(distinct, OF_VALUES).n_unique()
+    if n_forms > 0:
+        yield _odd(column.name, "warn", f"{n_forms:,} of {len(distinct):,} categories differ from another one only "
+                   "by capital letters, blanks or signs that cannot be seen. Where others may know it, they count "
+                   "as different categories; where nobody may learn it, as one.")  # fmt: skip
 
 
 # Suggestions
@@ -330,21 +336,60 @@ SAMPLE_BYTES = 1 << 18
 def columns_of(project: Project, source: SourceFile) -> list[str]:
     """The names of a file's columns, from its beginning; none where it cannot be read so."""
     from shoal.errors import ShoalError
-    from shoal.reading import format_of, read_csv
+    from shoal.reading import format_of, read
+    from shoal.reading.packed import opened
 
     path = project.folder / "sources" / source.name
     try:
-        if not format_of(path).is_text:
+        format = format_of(path)
+        if format.name == "parquet":
             return list(pl.read_parquet_schema(path))
-        with path.open("rb") as file:
+        if not format.is_text:
+            return read(path, **project.chosen.read_as).frame.columns
+        with opened(path, project.chosen.csv.get("member")) as file:
             start = file.read(SAMPLE_BYTES)
         if len(start) == SAMPLE_BYTES:
             start = start[: start.rfind(b"\n") + 1]
-        sample = project.folder / "cache" / f"start-{source.sha256[:12]}{path.suffix}"
+        sample = project.folder / "cache" / f"start-{source.sha256[:12]}.csv"
         sample.write_bytes(start)
         try:
-            return read_csv(sample, project.csv_options()).frame.columns
+            told = {key: value for key, value in project.chosen.csv.items() if key not in ("member", "date_format")}
+            return read(sample, csv=told).frame.columns
         finally:
             sample.unlink(missing_ok=True)
     except (ShoalError, OSError, pl.exceptions.PolarsError):
         return []
+
+
+def parts_of(project: Project, source: SourceFile) -> tuple[str, list[str]]:
+    """What a file has several of, "sheet" or "member", and their names; none of a file that is one table."""
+    from shoal.reading.excel import Excel, sheets_of
+    from shoal.reading.packed import members_of
+
+    path = project.folder / "sources" / source.name
+    if path.suffix.lower() in Excel.endings:
+        return "sheet", sheets_of(path)
+    return "member", members_of(path)
+
+
+# Databases
+
+
+def read_database_into(
+    project: Project, tell: Tell, *, address: str, table: str | None = None, query: str | None = None
+) -> dict[str, Any]:
+    """Read a table or a query of a database, and keep it as a file of the project; the address is not kept."""
+    from shoal.reading import read_database
+    from shoal.reading.sql import parse_address
+
+    tell("Reading from the database", 0.1)
+    reading = read_database(address, table=table, query=query)
+    named = table or parse_address(address).table or "query"
+    tell("Keeping the table", 0.8)
+    part = project.folder / "sources" / f".{secrets.token_hex(8)}.part"
+    try:
+        reading.frame.write_parquet(part)
+        name = re.sub(r"[^\w-]+", "-", named).strip("-") or "table"
+        return asdict(project.add_file(part, f"{name}.parquet"))
+    finally:
+        part.unlink(missing_ok=True)

@@ -61,7 +61,13 @@ window.shoal = {
 
 document.addEventListener("change", (event) => {
   const zone = event.target.closest?.(".sh-drop");
-  if (zone && event.target.type === "file") window.shoal.send(zone, [...event.target.files]);
+  if (zone && event.target.type === "file") {
+    const endings = event.target.accept.split(",");
+    const isTaken = (file) => endings.some((ending) => file.name.toLowerCase().endsWith(ending));
+    const files = [...event.target.files]; // of a folder those that are tables, in the order of their names
+    const sent = event.target.webkitdirectory ? files.filter(isTaken) : files;
+    window.shoal.send(zone, sent.sort((one, other) => one.name.localeCompare(other.name)));
+  }
 });
 for (const [name, isOver] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
   document.addEventListener(name, (event) => event.target.closest?.(".sh-drop")?.classList.toggle("sh-over", isOver));

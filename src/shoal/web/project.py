@@ -36,7 +36,7 @@ grows with every change of choices (not with results), so a page can ask now and
 
 A step's fingerprint covers its own choices and those of the steps before it:
 
-    data     sources, how they are read, join, rename
+    data     sources, how they are read, join, rename, what is mended
     columns  + roles, kinds, hierarchies, missing, time_as and what goes with it
     protect  + protection (models, method, mask, budget, knowledge, usefulness, seed as a policy document
              has them)
@@ -71,13 +71,17 @@ if TYPE_CHECKING:
     from shoal.reading import CsvOptions, Join, Reading
 STEPS = ("data", "columns", "risk", "protect", "release")
 RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "release": "handed-out"}
-"""The result that makes a step done; the step `columns` is done when a policy can be made."""
+"""The result that makes a step done; the step `columns` is done when a policy can be made and roles are confirmed."""
 
 ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped")
 KINDS = ("auto", "number", "nominal", "ordered", "date")
 PROTECTION_KEYS = (
-    "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "usefulness", "mend", "ledger",
+    "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "usefulness", "ledger",
 )  # fmt: skip
+DATA_KEYS = ("sources", "person_file", "join_on", "rename", "csv", "read_as", "mend")
+"""The choices that make the table."""
+PUBLISHED = ("quasi", "sensitive", "kept")
+"""The roles of columns whose values leave, as they are or masked."""
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 
@@ -101,6 +105,9 @@ class ColumnChoice:
     `spelling` is what tells texts of the person column or of a sensitive one apart, "" where it is as usual; `missing`
     is "nothing" where a missing value of a sensitive one tells nothing, "" where it is a value to protect.
 
+    `is_confirmed` says whether the steward has confirmed the role, and `is_confirmed_twice` whether a column that names
+    persons by itself, or holds free text, shall leave nevertheless.
+
     `hierarchy` is as in a policy document: `{"file": "hierarchies/zip.csv"}`, `{"prefixes": [3, 1]}` (or True),
     `{"intervals": {"low": 0, "width": 5, "high": 99, "factor": 2}}`, `{"icd": True}` or `{"rows": [[...], ...]}`.
     """
@@ -113,6 +120,8 @@ class ColumnChoice:
     spelling: str = ""
     missing: str = ""
     round: float | str | None = None
+    is_confirmed: bool = False
+    is_confirmed_twice: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +139,11 @@ class Chosen:
     """The key: its names in the person file by its names in the records."""
     rename: tuple[Mapping[str, str], ...] = ()
     csv: Mapping[str, Any] = field(default_factory=dict)
-    """delimiter, encoding, quote, decimal, missing: so far as they differ from what is found or usual."""
+    """delimiter, encoding, quote, decimal, missing, ...: so far as the steward said it; the rest is found."""
+    read_as: Mapping[str, Any] = field(default_factory=dict)
+    """The sheet of a workbook, and whether codes or labels of statistical packages are taken."""
+    mend: Mapping[str, Any] = field(default_factory=dict)
+    """What is mended in the table, as the table [mend] of a policy document."""
     # columns
     columns: tuple[ColumnChoice, ...] = ()
     round: str = "auto"
@@ -166,6 +179,16 @@ class Chosen:
     def missing_tells_nothing(self) -> list[str]:
         """The sensitive columns of which a missing value tells nothing."""
         return [column.name for column in self.columns if column.role == "sensitive" and column.missing == "nothing"]
+
+    @property
+    def confirmed_twice(self) -> list[str]:
+        """The columns that leave though they name persons by themselves."""
+        return [column.name for column in self.columns if column.role in PUBLISHED and column.is_confirmed_twice]
+
+    @property
+    def unconfirmed(self) -> list[str]:
+        """The columns whose role the steward has not confirmed yet."""
+        return [column.name for column in self.columns if not column.is_confirmed]
 
     def column(self, name: str) -> ColumnChoice:
         """The choice for a column."""
@@ -384,8 +407,13 @@ class Project:
             **({"spelling": spelling} if (spelling := _spelling(chosen)) else {}),
             **({"missing_tells_nothing": silent} if (silent := chosen.missing_tells_nothing) else {}),
             **({"person_ids": chosen.person_ids} if chosen.names("person") else {}),
+            **({"confirmed": twice} if (twice := chosen.confirmed_twice) else {}),
         }
-        source: dict[str, Any] = {key: value for key, value in chosen.csv.items() if value is not None}
+        told = {key: value for key, value in chosen.csv.items() if value is not None}
+        found = self.found()
+        source: dict[str, Any] = {**found, **told, **chosen.read_as}
+        if "date_format" in found and isinstance(told.get("date_format"), Mapping):
+            source["date_format"] = {**found["date_format"], **told["date_format"]}
         if any(chosen.rename):
             source["rename"] = [dict(names) for names in chosen.rename]
         if chosen.person_file is not None and chosen.join_on:
@@ -393,8 +421,9 @@ class Project:
         protection = {key: value for key, value in chosen.protection.items() if value not in (None, {})}
         if protection.get("usefulness", {}).get("target") not in (*chosen.names("quasi"), *chosen.names("sensitive")):
             protection.pop("usefulness", None)  # its role was changed since
+        data = {"source": source, "mend": dict(chosen.mend)}
         decision = {"decision": dict(chosen.decision)} if chosen.decision else {}
-        return {"columns": columns, **({"source": source} if source else {}), **protection, **decision}
+        return {"columns": columns, **{key: table for key, table in data.items() if table}, **protection, **decision}
 
     def faults(self) -> list[str]:
         """What is missing before a policy can be made of the choices, in sentences."""
@@ -415,7 +444,46 @@ class Project:
                 faults.append(f"Only one column can {what}, but these are chosen: {named}.")
         if not chosen.names("quasi"):
             faults.append("No column is chosen as known to others. At least one is needed: what others may know.")
+        asked = [str(each["column"] or "the first line") for each in self.questions()]
+        if asked:
+            faults.append(f"Nothing in the file decides how to read {', '.join(asked)}. Say it on the page Data.")
+        faults += [
+            f"'{name}' looks like {what}. Drop it, or confirm a second time that it shall be published."
+            for name, what in self.direct_identifiers().items()
+        ]
         return faults
+
+    def found(self) -> dict[str, Any]:
+        """What the look found of how the one file is written, recorded in the policy so that a run repeats."""
+        result = self.result("look")
+        return {} if result is None or result.is_stale else dict(result.data.get("found", {}))
+
+    def questions(self, *, with_suggested: bool = False) -> list[dict[str, Any]]:
+        """What nothing in the files decides, as the look found it, but for columns that are not published.
+
+        With `with_suggested` also of columns of which nobody has confirmed yet that they are not.
+        """
+        result = self.result("look")
+        if result is None or result.is_stale:
+            return []
+        dropped = [column.name for column in self._chosen.columns
+                   if column.role == "dropped" and (column.is_confirmed or not with_suggested)]  # fmt: skip
+        return [each for each in result.data.get("findings", ()) if each["is_asked"] and each["column"] not in dropped]
+
+    def direct_identifiers(self) -> dict[str, str]:
+        """Columns that are to be published, name persons by themselves or are free text, and were not confirmed twice.
+
+        By column what it looks like, in words.
+        """
+        result = self.result("look")
+        if result is None or result.is_stale:
+            return {}
+        looks_like = {column["name"]: column.get("direct") for column in result.data.get("columns", ())}
+        return {
+            column.name: str(what)
+            for column in self._chosen.columns
+            if column.role in PUBLISHED and not column.is_confirmed_twice and (what := looks_like.get(column.name))
+        }
 
     def problem(self) -> str | None:
         """Why no policy can be made of the choices, in words; None where one can."""
@@ -443,13 +511,16 @@ class Project:
 
     def adopt(self, policy: Policy, folder: str | Path) -> Chosen:
         """Take over a policy file: its roles, kinds, hierarchies (copied into the project) and protection."""
+        from shoal.policy.policy import CSV_OPTIONS
+
         document = policy.moved(folder, self.folder).to_document()
         for name, hierarchy in policy.history.hierarchies.items():
             if hierarchy.file is not None:  # as of quasi-identifiers, the project has its own copy
                 file = Path(folder) / hierarchy.file
                 document["history"]["hierarchies"][name] = self.keep_hierarchy(file.read_bytes(), file.name)
         columns = {choice.name: choice for choice in self._columns_of(policy, Path(folder))}
-        source = {key: value for key, value in document.get("source", {}).items() if key not in ("rename", "join")}
+        source = document.get("source", {})
+        csv = {key: value for key, value in source.items() if key in CSV_OPTIONS}
         known = [columns.pop(column.name, column) for column in self._chosen.columns]
         return self.update(
             seen=self._chosen.version,
@@ -463,9 +534,10 @@ class Project:
             round_gaps=policy.columns.round_gaps,
             person_ids="none" if policy.columns.person_ids == "none" else "pseudonyms",  # episodes are [history]'s
             is_policy_given=True,
-            csv={**self._chosen.csv, **source},
-            protection=json.loads(json.dumps({key: document[key] for key in PROTECTION_KEYS if key in document},
-                                             default=str)),
+            csv=_plain({**self._chosen.csv, **csv}),
+            read_as={key: source[key] for key in ("sheet", "labels") if key in source},
+            mend=_plain(document.get("mend", {})),
+            protection=_plain({key: document[key] for key in PROTECTION_KEYS if key in document}),
             decision=document.get("decision", self._chosen.decision),
         )  # fmt: skip
 
@@ -496,13 +568,19 @@ class Project:
         return Join(person_file=self.folder / "sources" / chosen.person_file.name, on=dict(chosen.join_on))
 
     def read(self) -> Reading:
-        """Read the files exactly as the command line would; slow for large files: for the other process."""
+        """Read the files exactly as the command line would, and mend them; slow: for the other process."""
+        from shoal.policy import Policy
         from shoal.reading import read
+        from shoal.reading.mend import mended_reading
 
-        if not self._chosen.sources:
+        chosen = self._chosen
+        if not chosen.sources:
             raise InputError("No file was chosen yet. Choose one on the page Data.")
-        rename = [dict(names) for names in self._chosen.rename] if any(self._chosen.rename) else None
-        return read(self.source_paths(), csv=self._chosen.csv, rename=rename, join=self.join())
+        rename = [dict(names) for names in chosen.rename] if any(chosen.rename) else None
+        reading = read(self.source_paths(), csv=chosen.csv, rename=rename, join=self.join(), **chosen.read_as)
+        if not chosen.mend:
+            return reading
+        return mended_reading(reading, Policy.from_document({"columns": {"quasi": ["-"]}, "mend": chosen.mend}).mend)
 
     @property
     def table_file(self) -> Path:
@@ -522,8 +600,10 @@ class Project:
     def fingerprint(self, step: str) -> str:
         """A hash of the choices that a step and those before it depend on."""
         chosen = asdict(self._chosen)
+        for column in chosen["columns"]:
+            del column["is_confirmed"], column["is_confirmed_twice"]  # they change no number
         parts = {
-            "data": ("sources", "person_file", "join_on", "rename", "csv"),
+            "data": DATA_KEYS,
             "columns": (
                 "columns",
                 "round",
@@ -553,6 +633,8 @@ class Project:
         }
         with self._lock:
             write_beside(self._result_file(name), json.dumps(document, default=str).encode())
+            if name == RESULT_OF_STEP["data"]:
+                self._save()  # the policy records how the files are written
 
     def result(self, name: str) -> Result | None:
         """What was computed last under this name, with whether the choices have changed since; None where nothing."""
@@ -574,10 +656,12 @@ class Project:
         states = {}
         for step in STEPS:
             if step == "columns":
-                states[step] = "open" if self.problem() else "done"
+                states[step] = "open" if self.problem() or self._chosen.unconfirmed else "done"
                 continue
             result = self.result(RESULT_OF_STEP[step])
             states[step] = "open" if result is None else "stale" if result.is_stale else "done"
+            if step == "data" and self.questions():
+                states[step] = "open"
         return states
 
     # Files
@@ -633,16 +717,22 @@ class Project:
                 elif column.hierarchy.prefixes == () or column.hierarchy.dates == ():
                     hierarchy = dict.fromkeys(hierarchy, True)
             step = column.round if column.round is None or isinstance(column.round, str) else float(column.round)
-            quasi.append(ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy, round=step))
+            quasi.append(
+                ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy, round=step, is_confirmed=True)
+            )
         named = [(columns.person, "person"), (columns.time, "time")]
         named += [(name, role) for role in ("sensitive", "kept", "dropped") for name in getattr(columns, role)]
         silent, spelling = columns.missing_tells_nothing, columns.spelling
         others = [
-            ColumnChoice(name, role, spelling=spelling.get(name, ""), missing="nothing" if name in silent else "")
+            ColumnChoice(
+                name, role, spelling=spelling.get(name, ""), missing="nothing" if name in silent else "",
+                is_confirmed=True,
+            )
             for name, role in named
             if name is not None
-        ]
-        return [*quasi, *others]
+        ]  # fmt: skip
+        twice = columns.confirmed
+        return [replace(column, is_confirmed_twice=column.name in twice) for column in (*quasi, *others)]
 
     def new_run(self) -> Path:
         """A name for a new release: a folder under `runs/` that does not exist yet, named by the time."""
@@ -755,6 +845,12 @@ def _quasi_document(column: ColumnChoice) -> dict[str, Any]:
     if column.round is not None:
         document["round"] = column.round
     return document
+
+
+def _plain(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A part of a policy document as JSON holds it; decimals as texts."""
+    plain: dict[str, Any] = json.loads(json.dumps(document, default=str))
+    return plain
 
 
 def _spelling(chosen: Chosen) -> dict[str, str]:

@@ -29,7 +29,7 @@ WORDS = {
     "title": "the title",
 }
 """Choices as the steward knows them; what has no word goes with the columns."""
-NOT_TOLD = ("version", "is_policy_given", "found")
+NOT_TOLD = ("version", "is_policy_given")
 
 
 @dataclass(frozen=True)

@@ -230,23 +230,29 @@ def try_out(project: Project, tell: Tell, *, attacks: int | None = None) -> Plai
 
 def _protected(project: Project, tell: Tell, attacks: int | None) -> tuple[Policy, Reading, Release[Any]]:
     """The policy, what was read, and the release in memory; an error where a promise cannot be kept."""
-    from shoal import pipeline
+    from shoal.engines.contract import Job, engine_called
+    from shoal.reading.detect import refuse_unanswered
 
     tell("Reading the table", 0.0)
     policy = _policy(project)
     if not policy.models:
         raise InputError("Nothing is promised yet. Choose a goal or at least one model first.")
+    if unconfirmed := project.chosen.unconfirmed:
+        raise InputError(
+            f"The roles of {len(unconfirmed)} columns were not confirmed: {', '.join(unconfirmed)}. Confirm them on "
+            "the page Columns first."
+        )
     reading = project.read()
-    release = pipeline.protect(
-        reading.frame,
+    refuse_unanswered(reading.source.name, reading.findings, policy.columns.dropped)
+    job = Job.of(
+        reading,
         replace(policy, folder=project.folder),
         progress=_Said(tell, {"reading": "Reading the table", "grouping": "Forming groups", "masking": "Masking",
                               "verifying": "Counting again from what will be published",
                               "measuring usefulness": "Trying what can still be learned from it"}),
         attacks=attacks,
-        line_of=reading.line_of_record,
     )  # fmt: skip
-    return policy, reading, release
+    return policy, reading, engine_called("memory").protect(job)
 
 
 def _on_the_shelf(
@@ -328,7 +334,7 @@ def later(
         inputs=(*reading.source.paths, *policy.files(own.parent)), sources=reading.source.shown,
         numbers_of=lambda folder: counted_again(
             folder, folder / f"release.{stored.format}", policy, own.parent,
-            CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding or "utf-8"),
+            CsvOptions(delimiter=policy.source.delimiter),
         ),
     )  # fmt: skip
     answer: Plain = finite({**applied.to_dict(), "run": new.name, "of": run, "notes": list(applied.notes)})
@@ -403,7 +409,7 @@ def _published(project: Project, run: str) -> tuple[Policy, Any]:
     policy = Policy.load(project.file_of_run(run, "steward/policy.toml"))
     folder = project.folder / "runs" / run
     format = (read_manifest(folder) or {}).get("format", "csv")
-    csv = CsvOptions(delimiter=policy.source.delimiter, encoding=policy.source.encoding or "utf-8")
+    csv = CsvOptions(delimiter=policy.source.delimiter)  # releases are written in UTF-8, whatever their files were
     return policy, read_published(project.file_of_run(run, f"release.{format}"), csv=csv)
 
 

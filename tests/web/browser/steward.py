@@ -35,21 +35,32 @@ def patients_with_policy(folder: Path, persons: int = 300, policy_text: str = PO
     return str(patients(folder, persons)), str(policy)
 
 
-def messy(folder: Path, records: int = 400) -> Path:
-    """A table as offices have them: semicolons, decimal commas, words for missing, odd headings, quotes."""
+def messy(folder: Path, persons: int = 150) -> Path:
+    """A table as offices have them: Latin-1, semicolons, decimal commas, days before months, m/M/w/W, k.A.
+
+    Nothing tells the order of day and month in the column 'Sterbedatum'.
+    """
     rng = generator(5)
-    whom = whole_numbers(rng, 0, records // 3, records)
-    year, height = whole_numbers(rng, 1930, 2005, records), whole_numbers(rng, 1450, 1990, records)
-    place, what, gone = (whole_numbers(rng, 0, n, records) for n in (4, 5, 12))
-    towns = ["Köln", "Bad Ems; West", 'Neu "Ulm"', "Łódź"]
-    codes = ["A01.0", "E11.9", "I10", "J45", "M54.5"]
-    lines = ["Patient-Nr.;Geb. Jahr;Größe (cm);Wohn ort;Diagnose;Bemerkung"]
-    for at in range(records):
-        town = '"' + towns[place[at]].replace('"', '""') + '"'
-        height_text = ["NA", "-"][at % 2] if gone[at] == 0 else f"{height[at] // 10},{height[at] % 10}"
-        lines.append(f"P{whom[at]:04d};{year[at]};{height_text};{town};{codes[what[at]]};")
-    file = folder / "Besuche (Q3).csv"
-    file.write_bytes(("\ufeff" + "\r\n".join(lines) + "\r\n").encode("utf-8"))
+    records = 3 * persons
+    whom = whole_numbers(rng, 0, persons, records)
+    day, month, year = (whole_numbers(rng, *ends, persons) for ends in ((1, 29), (1, 13), (1935, 2006)))
+    sex, job, post = (whole_numbers(rng, 0, n, persons) for n in (2, 4, 40))
+    seen, seen_in, check, weight = (whole_numbers(rng, *ends, records)
+                                    for ends in ((1, 29), (1, 13), (1, 13), (480, 1200)))  # fmt: skip
+    what, odd = (whole_numbers(rng, 0, n, records) for n in (5, 12))
+    codes, jobs = ["C50.4", "C50.9", "I10.0", "J45.1", "M54.5"], ["Bäcker", "Ärztin", 'Koch; "Küche"', "Lehrer"]
+    lines = ["Patienten-Nr;Geburtsdatum;Geschlecht;PLZ;Beruf;Gewicht;Aufnahmedatum;Sterbedatum;Diagnose;E-Mail"]
+    for at, who in enumerate(whom):
+        letter = ("MW" if odd[at] < 2 else "mw")[sex[who]]
+        kilos = "k.A." if odd[at] == 5 else f"{weight[at] // 10},{weight[at] % 10}"
+        quoted = '"' + jobs[job[who]].replace('"', '""') + '"'
+        lines.append(
+            f"P{who:04d};{day[who]:02d}.{month[who]:02d}.{year[who]};{letter};{50100 + post[who]};{quoted};{kilos};"
+            f"{seen[at]:02d}.{seen_in[at]:02d}.2023;{check[at]:02d}/{seen_in[at]:02d}/2023;{codes[what[at]]};"
+            f"p{who}@example.org"
+        )
+    file = folder / "Aufnahmen (Q3).csv"
+    file.write_bytes(("\r\n".join(lines) + "\r\n").encode("latin-1"))
     return file
 
 
@@ -96,6 +107,15 @@ def give_role(page: Any, column: str, role: str) -> None:
             "(each) => each.value === role && each.labels[0]?.textContent.trim() === label)",
             arg=[f"What {column} is", role],
         )
+
+
+def confirm_roles(page: Any) -> None:
+    """Say that the roles are right, where that was not said column by column."""
+    button = page.get_by_role("button", name="These roles are right")
+    button.or_(page.get_by_text("All roles are confirmed.")).first.wait_for()
+    if button.count():
+        button.click()
+    page.get_by_text("All roles are confirmed.").wait_for()
 
 
 def set_percent(page: Any, name: str, percent: float) -> None:

@@ -17,7 +17,7 @@ from shoal.publishing.report.numbers import count, share
 from shoal.web import drawing, facts, shelf
 from shoal.web.project import Project
 from tests.web.browser import steward
-from tests.web.browser.conftest import Served, go
+from tests.web.browser.conftest import Served, axe_findings, go
 from tests.web.serving import as_saved
 
 Opened = Callable[..., Any]
@@ -145,6 +145,7 @@ def test_from_a_file_to_a_release(serve: Serve, open_page: Opened, tmp_path: Pat
     for column, role in {"patient": "person", "visit_date": "time", "age": "quasi", "gender": "quasi", "zip": "quasi",
                          "education": "quasi", "disease": "sensitive", "treatment": "sensitive"}.items():  # fmt: skip
         steward.give_role(page, column, role)
+    steward.confirm_roles(page)
     page.get_by_text("Every column has a role").wait_for()
 
     steward.step(page, "Risk now")
@@ -209,25 +210,47 @@ def test_from_a_file_to_a_release(serve: Serve, open_page: Opened, tmp_path: Pat
     assert "Release report" in page.title()
 
 
-@pytest.mark.long
 def test_a_messy_file(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
+    """A German table goes from upload to download: what is in doubt is asked, mended, confirmed, and recorded."""
     served = serve()
-    page = open_page(served)
-    steward.upload(page, steward.messy(tmp_path))
-    page.get_by_role("heading", name="The first records").wait_for()
-    assert "Größe (cm)" in page.get_by_role("region", name=re.compile("^The first")).inner_text()
-    page.get_by_role("cell", name=re.compile(r"^1\d\d\.\d$")).first.wait_for()  # decimal commas are found
+    page = open_page(served, viewport={"width": 1440, "height": 900})
+    file = steward.messy(tmp_path)
+    steward.upload(page, file)
+    page.get_by_role("heading", name="Please decide").wait_for()
+    assert project_of(served).states()["data"] == "open"
+    assert axe_findings(page) == []
+    page.get_by_role("button", name="01/02/2024 is 1 February, for Sterbedatum").click()
+    page.get_by_label("Dates in Sterbedatum").wait_for()
+    page.get_by_text("‘m’ and ‘M’ look alike").wait_for()
+    page.get_by_role("button", name="Make them all ‘m’, in Geschlecht").click()
+    page.get_by_role("button", name="Undo: Geschlecht: ‘M’ becomes ‘m’.").click()
+    page.get_by_role("button", name="Do all 2").click()
+    page.get_by_role("button", name="Keep what stands before the point, in Diagnose").click()
+    page.get_by_text("records in this column").first.wait_for()
+    region = page.get_by_role("region", name=re.compile("^The first"))
+    region.get_by_role("cell", name=re.compile(r"^1?\d\d\.\d$")).first.wait_for()  # decimal commas are found
+    assert "Bäcker" in region.inner_text()
     frame = project_of(served).read().frame
-    assert frame["Größe (cm)"].null_count() > 0
+    assert set(frame["Geschlecht"].unique()) == {"m", "w"}
+    assert frame["Gewicht"].null_count() > 0
     assert steward.fact(page, "records") == count(len(frame))
 
     steward.step(page, "Columns")
-    for column, role in {"Patient-Nr.": "person", "Geb. Jahr": "quasi", "Größe (cm)": "quasi", "Wohn ort": "quasi",
-                         "Diagnose": "sensitive", "Bemerkung": "dropped"}.items():  # fmt: skip
+    page.get_by_role("button", name="These roles are right").wait_for()
+    steward.give_role(page, "E-Mail", "quasi")
+    page.get_by_role("button", name="Publish E-Mail nevertheless").wait_for()
+    page.get_by_text("confirm a second time that it shall be published").wait_for()
+    for column, role in {"Patienten-Nr": "person", "Geburtsdatum": "quasi", "Geschlecht": "quasi", "PLZ": "quasi",
+                         "Beruf": "quasi", "Gewicht": "kept", "Aufnahmedatum": "time", "Sterbedatum": "dropped",
+                         "Diagnose": "sensitive", "E-Mail": "dropped"}.items():  # fmt: skip
         steward.give_role(page, column, role)
+    assert project_of(served).states()["columns"] == "open"
+    page.get_by_role("button", name="Use months, quarters, years, decades, for Geburtsdatum").click()
+    page.get_by_role("button", name="Hierarchy: months, quarters, years, decades, for Geburtsdatum").wait_for()
+    sort_jobs(page)
+    steward.confirm_roles(page)
     page.get_by_text("Every column has a role").wait_for()
-    page.get_by_label("Spelling of Diagnose").select_option("plain")
-    page.locator(".sh-policy", has_text='Diagnose = "plain"').wait_for(state="attached")
+    fits_a_phone(page, served)
     steward.step(page, "Risk now")
     check_risk(page, project_of(served))
 
@@ -237,8 +260,54 @@ def test_a_messy_file(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     find_and_make(page)
     handed_out = check_release(page, served, tmp_path)
     first = (handed_out / "release.csv").read_text(encoding="utf-8-sig").splitlines()[0]
-    assert "Bemerkung" not in first
+    assert "E-Mail" not in first
     assert ";" in first
+    policy = Policy.load(served.project / "policy.toml")
+    assert (policy.source.encoding, policy.source.delimiter, policy.source.decimal) == ("cp1252", ";", ",")
+    assert policy.source.date_format is not None
+    assert policy.source.date_format["Sterbedatum"] == "dd/mm/yyyy"
+    assert policy.mend.map == {"Geschlecht": {"M": "m", "W": "w"}}
+
+
+def sort_jobs(page: Any) -> None:
+    """Make two levels of sets with the keyboard, and paste them back as a spreadsheet would."""
+    page.get_by_role("button", name="Add a hierarchy, for Beruf").click()
+    page.get_by_role("heading", name="Hierarchy of Beruf").wait_for()
+    for tick, name, at in ((("Bäcker", "Koch"), "Essen", 1), (("Essen",), "Arbeit", 2)):
+        if at == 2:
+            page.get_by_role("button", name="Add a level above").click()
+            page.get_by_role("button", name="Level 2: sets of sets").wait_for()
+        for each in tick:
+            page.get_by_role("checkbox", name=re.compile(f"^{each}")).press("Space")
+        page.get_by_label("New set").fill(name)
+        page.get_by_label("New set").press("Tab")
+        page.get_by_role("button", name="Add the set").press("Enter")
+        page.get_by_role("region", name=name, exact=True).wait_for()
+    levels = steward.cells(page, "Levels of the hierarchy of Beruf")
+    assert [row[:2] for row in levels] == [["value", "4"], ["level 1", "3"], ["level 2", "3"], ["everything", "1"]]
+    assert axe_findings(page) == []
+    page.get_by_text("Copy to a spreadsheet, or paste from one").click()
+    area = page.get_by_label("One line per category")
+    area.fill(area.input_value().replace("Lehrer\tLehrer\tLehrer", "Lehrer\tSchule\tArbeit"))
+    page.get_by_role("button", name="Take what is pasted").click()
+    page.get_by_role("region", name="Schule", exact=True).wait_for()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download as CSV, in ARX's format").click()
+    assert "Lehrer;Schule;Arbeit;*" in Path(waiting.value.path()).read_text(encoding="utf-8")
+    page.get_by_role("button", name="Use this hierarchy").click()
+    page.get_by_role("button", name="Hierarchy: sets, for Beruf").wait_for()
+
+
+def fits_a_phone(page: Any, served: Served) -> None:
+    """The first two pages at 390 px, in both looks: nothing is wider than the window, and axe finds nothing serious."""
+    for look, place in (("dark", "/columns"), ("light", "/columns"), ("dark", "/")):
+        page.emulate_media(color_scheme=look)
+        page.set_viewport_size({"width": 390, "height": 844})
+        go(page, served, place)
+        page.locator(".sh-table").first.wait_for()
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        assert axe_findings(page) == []
+    page.set_viewport_size({"width": 1440, "height": 900})
 
 
 def test_nothing_is_offered_where_a_promise_cannot_be_kept(serve: Serve, open_page: Opened, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from shoal.table.spelling import OF_PERSONS, OF_VALUES
 from shoal.web import hierarchies, layout, looking
 from shoal.web.app import App
 from shoal.web.layout import PageView
-from shoal.web.project import ColumnChoice
+from shoal.web.pages.hierarchy_editor import READY, HierarchyEditor, told_hierarchy
+from shoal.web.project import PUBLISHED, ColumnChoice
 
 WORDS_OF_ROLE = {
     "": "choose what it is",
@@ -43,6 +44,9 @@ WORDS_OF_KIND = {
     "ordered": "categories in order",
     "date": "date",
 }
+WORDS_OF_SURE = {"sure": "sure", "likely": "likely", "unsure": "not sure"}
+ORDER_OF_SURE = ("unsure", "likely", "sure")
+TONE_OF_SURE = {"sure": "good", "likely": "info", "unsure": "warn"}
 WORDS_OF_SPELLING = {
     "exact": "every sign counts",
     "plain": "spaces and invisible signs do not count",
@@ -66,9 +70,18 @@ WORDS_OF_SHARED_DATES = {
 }
 
 
+SHOW_EDITOR = """setTimeout(() => {
+  const heading = document.querySelector('#editor h2');
+  heading?.setAttribute('tabindex', '-1');
+  heading?.focus({preventScroll: true});
+  document.getElementById('editor')?.scrollIntoView({block: 'start'});
+}, 80)"""
+"""The editor opens below the table: it is brought into view, and the keyboard with it."""
+
+
 def build(app: App) -> None:
     """Draw the page."""
-    lead = "Say what each column is. shoal has guessed from names and counts; you know the data."
+    lead = "Say what each column is. shoal has guessed from names and contents; you know the data."
     with layout.page(app, "columns", title="Columns", lead=lead) as view:
         with view.telling():
             lost = looking.take_suggestions(app.project)
@@ -105,14 +118,17 @@ class ColumnsPage:
         with ui.element("div").classes("sh-together"):  # the count stays in sight as long as the table does
             with ui.element("div").classes("sh-alone-card"), layout.card("How recognisable are the persons?"):
                 self.alone = ui.html("", sanitize=False).classes("sh-wide").props('aria-live="polite"')
-            with layout.card("What each column is"):
+            hint = "What is least sure stands first. Look at each line, and confirm: only then is this step done."
+            with layout.card("What each column is", hint=hint):
                 _legend()
                 self._table()
+                self.confirming = ui.element("div").classes("sh-confirm sh-wide").props('aria-live="polite"')
+                self._draw_confirming()
         self.editor = ui.element("div").classes("sh-wide sh-editor").props('id="editor"')
         with layout.card("Missing values and times"), layout.row():
             self._settings()
-        with layout.card("The policy", hint="All choices in one file, policy.toml. The command line reads the same "
-                         "file: shoal protect FILE --policy policy.toml"):  # fmt: skip
+        with layout.card("The policy", hint="All choices in one file, policy.toml: whoever has it can repeat the "
+                         "release, also without this app."):  # fmt: skip
             self.policy = ui.element("div").classes("sh-wide sh-policy").props('aria-live="polite"')
         self._show_policy()
         ui.timer(0.05, self._count, once=True)
@@ -124,7 +140,6 @@ class ColumnsPage:
             "Others may know it",
             "Column",
             "Values",
-            "Missing",
             "What it is",
             "Kind, or what tells texts apart",
             "Suggested because",
@@ -136,7 +151,8 @@ class ColumnsPage:
             cells = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
             ui.html(f"<tr>{cells}</tr>", tag="thead", sanitize=False)
             with ui.element("tbody"):
-                for column in self.view.chosen.columns:
+                doubt = {name: ORDER_OF_SURE.index(seen.get("sure", "sure")) for name, seen in self.seen.items()}
+                for column in sorted(self.view.chosen.columns, key=lambda column: doubt[column.name]):
                     self.rows[column.name] = ui.element("tr")
                     self._draw_row(column.name)
 
@@ -152,11 +168,12 @@ class ColumnsPage:
             with ui.element("td").classes("sh-tick"):
                 self._tick(column, number)
             _cell(f'<th scope="row">{html.escape(name)}</th>')
-            _cell(f'<td class="sh-number">{seen["distinct"]:,}</td>')
-            _cell(f'<td class="sh-number">{seen["missing"]:,}</td>' if seen["missing"] else "<td></td>")
+            missing = f'<br><span class="sh-small">{seen["missing"]:,} missing</span>' if seen["missing"] else ""
+            _cell(f'<td class="sh-number">{seen["distinct"]:,}{missing}</td>')
             with ui.element("td"):
                 layout.select(f"What {name} is", WORDS_OF_ROLE, column.role, partial(self._set_role, name),
                               is_label_seen=False, name=f"role-{number}")  # fmt: skip
+                self._confirmation(column, number)
             with ui.element("td"):
                 if column.role == "quasi":
                     self._kind(column, number)
@@ -171,6 +188,27 @@ class ColumnsPage:
                                       name=f"missing-{number}")  # fmt: skip
             _cell(f"<td>{self._why(column, seen)}</td>")
 
+    def _confirmation(self, column: ColumnChoice, number: int) -> None:
+        """Whether the role is confirmed, or a button to do so; a second one for what names persons by itself."""
+        name = column.name
+        if not column.is_confirmed and column.role:
+            button = layout.button("Confirm", partial(self._confirm, name), kind="quiet").classes("sh-button-small")
+            button.props["aria-label"] = f"Confirm that {name} {WORDS_OF_ROLE[column.role]}"
+            button.props["id"] = f"confirm-{number}"
+        elif column.is_confirmed:
+            ui.html("✓ confirmed", sanitize=False).classes("sh-confirmed")
+        direct = self.seen[name].get("direct")
+        if column.role not in PUBLISHED or not direct:
+            return
+        if column.is_confirmed_twice:
+            ui.html(f"Leaves though it looks like {html.escape(direct)}: confirmed twice.",
+                    sanitize=False).classes("sh-row-odd")  # fmt: skip
+            return
+        ui.html(f"It looks like {html.escape(direct)}, and would leave. It does so only if you confirm it again.",
+                sanitize=False).classes("sh-row-odd").props('role="alert"')  # fmt: skip
+        button = layout.button("Publish it nevertheless", partial(self._confirm_again, name), kind="danger")
+        button.classes("sh-button-small").props["aria-label"] = f"Publish {name} nevertheless"
+
     def _tick(self, column: ColumnChoice, number: int) -> None:
         box = ui.element("input").props(f"type=checkbox id=tick-{number}").classes("sh-check")
         box.props["aria-label"] = f"Others may know {column.name}"
@@ -183,7 +221,13 @@ class ColumnsPage:
         with ui.element("div").classes("sh-kind"):
             layout.select(f"Kind of {column.name}", WORDS_OF_KIND, column.kind, partial(self._set_kind, column.name),
                           is_label_seen=False, name=f"kind-{number}")  # fmt: skip
-            words = "Hierarchy: " + _told_hierarchy(column.hierarchy) if column.hierarchy else "Add a hierarchy"
+            ready = self.seen[column.name].get("hierarchy")
+            if not column.hierarchy and ready in READY and column.kind != "ordered":
+                take = layout.button(f"Use {READY[ready]}", partial(self._use_ready, column.name, ready))
+                take.classes("sh-button-small").props["aria-label"] = f"Use {READY[ready]}, for {column.name}"
+                alone = ", ".join(f"{level['alone']:,}" for level in self.seen[column.name]["levels"])
+                ui.label(f"persons alone, level by level: {alone}").classes("sh-small")
+            words = "Hierarchy: " + told_hierarchy(column.hierarchy) if column.hierarchy else "Add a hierarchy"
             if column.kind == "ordered" and not column.hierarchy:
                 words = "Order and hierarchy"
             button = layout.button(words, partial(self._edit, column.name), kind="quiet").classes("sh-button-small")
@@ -191,7 +235,8 @@ class ColumnsPage:
 
     def _why(self, column: ColumnChoice, seen: Mapping[str, Any]) -> str:
         reason = seen["reason"][:1].upper() + seen["reason"][1:]
-        told = f"{html.escape(reason)}."
+        sure = seen.get("sure", "sure")
+        told = f'<span class="sh-tag sh-tag-{TONE_OF_SURE[sure]}">{WORDS_OF_SURE[sure]}</span> {html.escape(reason)}.'
         if seen["role"] != column.role:
             told = f'<span class="sh-tag">suggested: {WORDS_OF_ROLE[seen["role"]]}</span> {told}'
         if not column.role:
@@ -213,10 +258,46 @@ class ColumnsPage:
         self._set_role(name, before if before != "quasi" else "", focus="tick")
 
     def _set_role(self, name: str, role: str, *, focus: str = "role") -> None:
-        changed = {name: {"role": role}}
+        changed: dict[str, dict[str, Any]] = {
+            name: {"role": role, "is_confirmed": bool(role), "is_confirmed_twice": False}
+        }
         if role in ("person", "time"):  # there is one of each: the one before has to be decided anew
-            changed |= {other: {"role": ""} for other in self.view.chosen.names(role) if other != name}
+            changed |= {
+                other: {"role": "", "is_confirmed": False} for other in self.view.chosen.names(role) if other != name
+            }
         self._change(changed, focus=focus)
+
+    def _confirm(self, name: str) -> None:
+        self._change({name: {"is_confirmed": True}}, focus="role")
+
+    def _confirm_again(self, name: str) -> None:
+        self._change({name: {"is_confirmed": True, "is_confirmed_twice": True}}, focus="role")
+
+    def _confirm_all(self) -> None:
+        names = [column.name for column in self.view.chosen.columns if column.role and not column.is_confirmed]
+        if self._change({name: {"is_confirmed": True} for name in names}):
+            layout.focus("confirming")
+
+    def _draw_confirming(self) -> None:
+        chosen = self.view.chosen
+        left = [column for column in chosen.columns if not column.is_confirmed]
+        self.confirming.clear()
+        self.confirming.props('id=confirming tabindex="-1"')
+        with self.confirming:
+            if not left:
+                layout.note("All roles are confirmed.", tone="good")
+                return
+            unsure = sum(self.seen[column.name].get("sure") == "unsure" for column in left)
+            more = f", of which {unsure} are not sure" if unsure else ""
+            ui.label(f"{len(left)} of {len(chosen.columns)} roles are not confirmed yet{more}.")
+            layout.button("These roles are right: confirm all", self._confirm_all, kind="primary")
+
+    async def _use_ready(self, name: str, ready: str) -> None:
+        with self.view.telling():
+            column = replace(self.view.chosen.column(name), hierarchy={ready: True})
+            await run.io_bound(hierarchies.check_column, self.app.project, column)
+            self.view.hush()
+            self._change({name: {"hierarchy": {ready: True}}}, focus="kind")
 
     def _set_spelling(self, name: str, usual: str, form: str) -> None:
         self._change({name: {"spelling": "" if form == usual else form}}, focus="spelling")
@@ -239,6 +320,7 @@ class ColumnsPage:
         for name in changes:
             self._draw_row(name, focus if name == next(iter(changes)) else "")
         if is_saved:
+            self._draw_confirming()
             self._show_policy()
             with self.policy:
                 ui.timer(0.01, self._count, once=True)
@@ -317,7 +399,7 @@ class ColumnsPage:
             if values is not None:
                 with self.editor:
                     HierarchyEditor(self, name, values)
-                ui.run_javascript("document.getElementById('editor')?.querySelector('h2')?.focus()")
+                ui.run_javascript(SHOW_EDITOR)
 
     def close_editor(self) -> None:
         """Take the editor away."""
@@ -334,234 +416,6 @@ class ColumnsPage:
         """Keep the order of a column's categories."""
         if self._change({name: {"order": order}}):
             self.close_editor()
-
-
-WAYS = {
-    "prefixes": "shorten codes (20375, 203**, 20***)",
-    "intervals": "intervals of numbers (20-29, 20-39)",
-    "sets": "my own sets of categories",
-    "icd": "categories of diagnosis codes (E11.9, E11)",
-    "file": "a file in ARX's format",
-}
-
-
-class HierarchyEditor:
-    """How the values of one column may be shown coarser: five ways, and a preview of the levels."""
-
-    def __init__(self, page: ColumnsPage, name: str, values: list[str]) -> None:
-        self.page, self.name, self.values = page, name, values
-        self.column = page.view.chosen.column(name)
-        self.choice: dict[str, Any] = dict(self.column.hierarchy or {})
-        self.way = self._first_way()
-        self.sets: hierarchies.Sets | None = None
-        self.picked: list[str] = []
-        hint = "How values may be shown coarser: a group is shown as the closest level that covers all its values."
-        with layout.card(f"Hierarchy of {name}", hint=hint):
-            if self.column.kind == "ordered":
-                self._order()
-            layout.select("Make it from", WAYS, self.way, self._set_way)
-            self.form = ui.element("div").classes("sh-wide sh-form")
-            self.preview = ui.element("div").classes("sh-wide").props('aria-live="polite"')
-            with layout.row():
-                self.use = layout.button("Use this hierarchy", self._use, kind="primary")
-                if self.column.hierarchy:
-                    layout.button("Remove the hierarchy", partial(page.set_hierarchy, name, None), kind="danger")
-                layout.button("Close", page.close_editor, kind="quiet")
-        self._draw()
-
-    def _first_way(self) -> str:
-        for way in ("prefixes", "intervals", "icd"):
-            if way in self.choice:
-                return way
-        if "file" in self.choice:
-            return "sets" if hierarchies.is_of_sets(self.choice["file"], self.name) else "file"
-        are_numbers = bool(self.values) and all(hierarchies._is_number(value) for value in self.values[:1000])
-        if are_numbers:
-            lengths = {len(value) for value in self.values[:1000]}
-            return "prefixes" if len(lengths) == 1 and max(lengths) >= 4 else "intervals"
-        return "sets" if len(self.values) <= hierarchies.MOST_TO_SORT else "prefixes"
-
-    def _set_way(self, way: str) -> None:
-        self.way, self.choice = way, {}
-        self._draw()
-
-    def _draw(self) -> None:
-        self.form.clear()
-        with self.form, self.page.view.telling():
-            {"prefixes": self._prefixes, "intervals": self._intervals, "sets": self._sets, "icd": self._icd,
-             "file": self._file}[self.way]()  # fmt: skip
-
-    # The five ways
-
-    def _prefixes(self) -> None:
-        lengths = self.choice.get("prefixes")
-        lengths = hierarchies.first_prefixes(self.values) if lengths is None or lengths is True else list(lengths)
-        self.choice = {"prefixes": lengths}
-        layout.text_input("Characters that the levels keep", ", ".join(map(str, lengths)), self._set_prefixes,
-                          hint="From the finest level to the coarsest: 3, 2", width="14rem")  # fmt: skip
-        self._show()
-
-    def _set_prefixes(self, text: str) -> None:
-        with self.page.view.telling():
-            self.choice = {"prefixes": hierarchies.read_lengths(text)}
-            self._show()
-
-    def _intervals(self) -> None:
-        given = self.choice.get("intervals") or hierarchies.first_intervals(self.values)
-        self.choice = {"intervals": dict(given)}
-        words = {"low": "From", "width": "Width of the finest interval", "high": "To", "factor": "Merged by"}
-        with layout.row():
-            for key, label in words.items():
-                value = str(self.choice["intervals"].get(key, 2))
-                layout.text_input(label, value, partial(self._set_interval, key, label), width="9rem")
-        self._show()
-
-    def _set_interval(self, key: str, label: str, text: str) -> None:
-        with self.page.view.telling():
-            self.choice["intervals"][key] = hierarchies.read_number(text, f"'{label}'")
-            self._show()
-
-    def _icd(self) -> None:
-        self.choice = {"icd": True}
-        self._show()
-
-    def _file(self) -> None:
-        layout.drop_zone("/files/hierarchy/", self._received, label="Choose a hierarchy file", takes_many=False,
-                         hint="No header; one line per value: the value, what it is part of, and so on, and last *",
-                         accept=".csv,.txt", is_small=True)  # fmt: skip
-        if "file" in self.choice:
-            ui.label(f"Now: {self.choice['file'].rpartition('/')[2]}").classes("sh-small")
-            self._show()
-        else:
-            self.preview.clear()
-
-    def _received(self, answer: Mapping[str, Any]) -> None:
-        self.choice = {"file": str(answer["file"])}
-        self._draw()
-
-    # Own sets
-
-    def _sets(self) -> None:
-        if self.sets is None:
-            hierarchy = None
-            if self.choice.get("file"):
-                hierarchy = hierarchies.made(self.page.app.project, self.name, self.choice)
-            self.sets = hierarchies.Sets.of(self.values, hierarchy)
-        self.choice = {}
-        sets = self.sets
-        state = {"name": "", "to": ""}
-        with layout.row().classes("sh-row-end"):
-            layout.text_input("New set", "", lambda text: state.update(name=text), width="14rem")
-            layout.button("Add the set", lambda: self._add_set(state["name"]))
-            options = {"": "no set", **{name: name for name in sets.names}}
-            layout.select("Move what is ticked to", options, "", lambda value: state.update(to=value))
-            layout.button("Move", lambda: self._move(self.picked, state["to"]))
-        self.board = ui.html(_board(sets), sanitize=False).classes("sh-board sh-wide")
-        self.board.on("change", lambda event: self._pick(event.args),
-                      js_handler="(event) => emit(window.shoal.ticked(event.currentTarget))")  # fmt: skip
-        self.board.on("moved", lambda event: self._dragged(event.args), js_handler="(event) => emit(event.detail)")
-        if sets.names:
-            with layout.row():
-                for name in sets.names:
-                    layout.button(f"Dissolve {name}", partial(self._dissolve, name), kind="quiet").classes(
-                        "sh-button-small"
-                    )
-        self._show()
-
-    def _pick(self, places: Any) -> None:
-        self.picked = self._values_at(places)
-
-    def _values_at(self, places: Any) -> list[str]:
-        return [self.values[int(place)] for place in places if str(place).isdecimal() and int(place) < len(self.values)]
-
-    def _dragged(self, detail: Mapping[str, Any]) -> None:
-        names = ["", *(self.sets.names if self.sets else [])]
-        place = int(detail["to"])
-        if 0 <= place < len(names):
-            self._move(self._values_at(detail["values"]), names[place])
-
-    def _add_set(self, name: str) -> None:
-        with self.page.view.telling():
-            assert self.sets is not None
-            self.sets.add(name)
-            if self.picked:
-                self.sets.move(self.picked, name.strip())
-            self._sets_again()
-
-    def _move(self, values: list[str], name: str) -> None:
-        with self.page.view.telling():
-            assert self.sets is not None
-            self.sets.move(values, name)
-            self._sets_again()
-
-    def _dissolve(self, name: str) -> None:
-        assert self.sets is not None
-        self.sets.remove(name)
-        self._sets_again()
-
-    def _sets_again(self) -> None:
-        self.page.view.hush()
-        self.picked = []
-        self._draw()
-
-    # Preview and end
-
-    def _show(self) -> None:
-        self.preview.clear()
-        with self.preview:
-            try:
-                levels = hierarchies.levels_of(self._hierarchy(), self.values, self.name)
-            except ShoalError as error:
-                layout.note(str(error), tone="info" if self.way == "sets" else "warn")
-                self.use.disable()
-                return
-            self.use.enable()
-            last = len(levels.n_labels) - 1
-            names = [
-                "value" if level == 0 else "everything" if level == last else f"level {level} ({n:,} labels)"
-                for level, n in enumerate(levels.n_labels)
-            ]
-            ui.html("<h3>The levels</h3>", sanitize=False)
-            layout.table(names, levels.examples, caption=f"Levels of the hierarchy of {self.name}")
-
-    def _hierarchy(self) -> Any:
-        if self.way == "sets":
-            from shoal.table.hierarchy import Hierarchy
-
-            assert self.sets is not None
-            return Hierarchy.from_rows(self.sets.rows())
-        return hierarchies.made(self.page.app.project, self.name, self.choice)
-
-    def _use(self) -> None:
-        with self.page.view.telling():
-            hierarchies.levels_of(self._hierarchy(), self.values, self.name)
-            choice = self.choice
-            if self.way == "sets" and self.sets is not None:
-                choice = self.sets.save(self.page.app.project, self.name)
-            self.page.view.hush()
-            self.page.set_hierarchy(self.name, choice)
-
-    # The order of categories
-
-    def _order(self) -> None:
-        order = self.column.order or tuple(self.values)
-        name = f"order-{id(self)}"
-        words = "The categories in their order, one per line"
-        ui.html(f'<label class="sh-label" for="{name}">{words}</label>', sanitize=False)
-        area = ui.element("textarea").classes("sh-area").props(f"id={name} rows={min(len(order), 10) + 1}")
-        area.props["value"] = "\n".join(order)
-        state = {"text": "\n".join(order)}
-        area.on("input", lambda event: state.update(text=str(event.args)),
-                js_handler="(event) => emit(event.target.value)", throttle=0.2)  # fmt: skip
-        layout.button("Use this order", lambda: self._use_order(state["text"]))
-
-    async def _use_order(self, text: str) -> None:
-        order = tuple(line.strip() for line in text.split("\n") if line.strip())
-        with self.page.view.telling():
-            column = replace(self.column, order=order)
-            await run.io_bound(hierarchies.check_column, self.page.app.project, column)
-            self.page.view.hush()
-            self.page.set_order(self.name, order)
 
 
 # Words
@@ -598,32 +452,3 @@ def _told_alone(n_alone: int, n_persons: int, quasi: tuple[str, ...], person: st
         f'<p class="sh-hint">{share:.1%} of the persons: whoever knows their {by} finds them in the table, and reads '
         f"everything else there.{unit}</p></div>"
     )
-
-
-def _told_hierarchy(choice: Mapping[str, Any] | None) -> str:
-    if not choice:
-        return "none"
-    if "file" in choice:
-        return "from a file" if not str(choice["file"]).count("-") else "sets"
-    return {"prefixes": "shortened codes", "intervals": "intervals", "icd": "diagnosis codes", "rows": "listed"}[
-        next(iter(choice))
-    ]
-
-
-def _board(sets: hierarchies.Sets) -> str:
-    """The sets with their categories; each category can be ticked and dragged."""
-    place_of = {value: place for place, value in enumerate(sets.values)}
-    boxes = []
-    for number, name in enumerate(["", *sets.names]):
-        members = sets.members(name)
-        title = html.escape(name) if name else "In no set"
-        chips = "".join(
-            f'<li class="sh-chip" draggable="true" data-place="{place_of[value]}"><label><input type="checkbox" '
-            f'value="{place_of[value]}"> {html.escape(value) or "(empty)"}</label></li>'
-            for value in members
-        )
-        boxes.append(
-            f'<section class="sh-set" data-set="{number}" aria-label="{title}"><h3>{title} '
-            f'<span class="sh-small">{len(members)}</span></h3><ul>{chips}</ul></section>'
-        )
-    return "".join(boxes)

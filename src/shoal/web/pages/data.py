@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nicegui import run, ui
 
-from shoal.errors import InputError
+from shoal.errors import InputError, ShoalError
 from shoal.reading import format_of
 from shoal.web import layout, looking
 from shoal.web.app import App
-from shoal.web.files import endings_taken, put_into, refuse_ending, refuse_other_content
+from shoal.web.files import endings_taken, formats_taken, put_into, refuse_ending, refuse_other_content
 from shoal.web.jobs import WebJob
 from shoal.web.layout import PageView
+from shoal.web.pages.database import FromDatabase
+from shoal.web.pages.mending import Mending
+from shoal.web.pages.written import HowWritten
 from shoal.web.project import SourceFile
 
-DELIMITERS = {"": "find it in the file", ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-ENCODINGS = {
-    "utf-8": "UTF-8 (usual today)",
-    "cp1252": "Windows, western Europe (cp1252)",
-    "latin-1": "ISO 8859-1 (latin-1)",
-    "utf-16": "UTF-16 (Excel's Unicode text)",
-    "cp1250": "Windows, central Europe (cp1250)",
-}
-DECIMALS = {".": "point (3.5)", ",": "comma (3,5)"}
+WORDS_OF_LABELS = {"codes": "codes; their labels stand beside them", "values": "labels in the place of codes"}
+MOST_PARTS = 40
+"""Sheets and files inside of zip files that are offered."""
 TAGS = {"bad": "look at this", "warn": "check", "info": "note"}
 
 
@@ -43,26 +42,37 @@ class DataPage:
 
     def __init__(self, app: App, view: PageView) -> None:
         self.app, self.view = app, view
-        with layout.card("Files", hint="CSV or Parquet. Several files of records are put under one another."):
+        self.how_written = HowWritten(view, self._set_csv)
+        self.mending = Mending(view, self._mend)
+        with layout.card("Files", hint="Several files of records are put under one another."):
             self.chosen_files = ui.refreshable(self._chosen_files)
             self.chosen_files()
             limit = app.max_upload / (1 << 20)
             layout.drop_zone(
                 "/files/records/",
                 self._received,
-                hint=f"CSV or Parquet, up to {limit:,.0f} MB each",
+                hint=f"{formats_taken()}; packed files too. Up to {limit:,.0f} MB each",
                 accept=",".join(endings_taken()),
                 limit=app.max_upload,
             )
+            layout.drop_zone(
+                "/files/records/", self._received, label="Choose a folder of files", limit=app.max_upload,
+                accept=",".join(endings_taken()), is_small=True, takes_folder=True,
+            )  # fmt: skip
             if app.files_here:
                 self._files_here()
+            FromDatabase(app, view, self._received)
+        self.asked = ui.refreshable(self._asked)
+        self.asked()
         self.found = ui.refreshable(self._found)
         self.found()
-        self._ask_about_persons()
+        self.mended = ui.refreshable(self._mended)
+        self.mended()
         self.written = ui.refreshable(self._written)
         self.written()
         self.names = ui.refreshable(self._names)
         self.names()
+        self._ask_about_persons()
         self._look_again()
 
     # Files
@@ -86,6 +96,8 @@ class DataPage:
     def _files_here(self) -> None:
         with ui.element("details").classes("sh-help"):
             ui.html("Files in the folder in which shoal was started", tag="summary", sanitize=False)
+            if len(self.app.files_here) > 1:
+                layout.button(f"Take all {len(self.app.files_here)}", partial(self._take, *self.app.files_here))
             with ui.element("ul").classes("sh-list"):
                 for path in self.app.files_here:
                     with ui.element("li").classes("sh-file"):
@@ -93,16 +105,17 @@ class DataPage:
                         button = layout.button("Take", partial(self._take, path)).classes("sh-button-small")
                         button.props["aria-label"] = f"Take {path.name}"
 
-    async def _take(self, path: Path) -> None:
+    async def _take(self, *paths: Path) -> None:
         with self.view.telling():
-            refuse_ending(path.name)
-            if not path.is_file():
-                raise InputError(f"There is no file '{path.name}' any more.")
-            refuse_other_content(path, path.name)
-            source = await run.io_bound(self.app.project.copy_file, path)
-            if source is None:  # the server is about to end
-                return
-            put_into(self.app.project, source, "records")
+            for path in paths:
+                refuse_ending(path.name)
+                if not path.is_file():
+                    raise InputError(f"There is no file '{path.name}' any more.")
+                refuse_other_content(path, path.name)
+                source = await run.io_bound(self.app.project.copy_file, path)
+                if source is None:  # the server is about to end
+                    return
+                put_into(self.app.project, source, "records")
             self._received({})
 
     def _received(self, _: Mapping[str, Any]) -> None:
@@ -119,7 +132,7 @@ class DataPage:
             self._look_again()
 
     def _draw_again(self) -> None:
-        for part in (self.chosen_files, self.persons, self.written, self.names, self.found):
+        for part in (self.chosen_files, self.asked, self.persons, self.written, self.names, self.found, self.mended):
             part.refresh()
 
     # The look
@@ -130,6 +143,7 @@ class DataPage:
         result = project.result("look")
         is_looked_at = result is not None and not result.is_stale and project.table_file.is_file()
         needs_key = self.view.chosen.person_file is not None and not self.view.chosen.join_on
+        needs_key = needs_key or bool(self._parts_to_choose())
         is_tried = (
             job is not None and job.made_from == project.fingerprint("data") and job.state in ("running", "failed")
         )
@@ -143,8 +157,64 @@ class DataPage:
             if lost:
                 self.view.tell(looking.told_lost(lost), tone="warn")
         self.view.catch_up()
-        self.found.refresh()
-        self.written.refresh()
+        for part in (self.asked, self.found, self.mended, self.written):
+            part.refresh()
+
+    @property
+    def _look(self) -> Mapping[str, Any] | None:
+        """The last look at the files, where nothing was changed since."""
+        result = self.app.project.result("look")
+        return result.data if result is not None and not result.is_stale else None
+
+    # Questions
+
+    def _parts_to_choose(self) -> dict[str, tuple[str, list[str]]]:
+        """Workbooks of several sheets and zip files of several files of which none is chosen: by key what there is."""
+        chosen = self.view.chosen
+        asked = {}
+        for source in (*chosen.sources, *([chosen.person_file] if chosen.person_file else [])):
+            with contextlib.suppress(ShoalError):  # told when it is read
+                kind, names = looking.parts_of(self.app.project, source)
+                now = chosen.read_as.get("sheet") if kind == "sheet" else chosen.csv.get("member")
+                if len(names) > 1 and now not in names:
+                    asked[kind] = (source.name, names)
+        return asked
+
+    def _asked(self) -> None:
+        words = {"sheet": "sheets", "member": "files"}
+        for kind, (name, parts) in self._parts_to_choose().items():
+            with layout.card(f"{name} has {len(parts):,} {words[kind]}", hint="Which holds the records?") as card:
+                card.classes("sh-card-asks")
+                with layout.row():
+                    for part in parts[:MOST_PARTS]:
+                        layout.button(part, partial(self._set_part, kind, part))
+        self.how_written.ask(self.app.project.questions(with_suggested=True))
+
+    def _set_part(self, kind: str, part: str) -> None:
+        if kind == "member":
+            self._set_csv("member", part)
+        elif self.view.save(read_as={**self.view.chosen.read_as, "sheet": part}):
+            self._changed()
+
+    def _changed(self) -> None:
+        self.view.hush()
+        self._draw_again()
+        self._look_again()
+
+    # Mending
+
+    def _mended(self) -> None:
+        look = self._look
+        if self.view.chosen.sources and (look or self.mending.offered or self.view.chosen.mend):
+            columns = [column["name"] for column in look["columns"]] if look else []
+            self.mending.show(look, columns)
+
+    def _mend(self, mend: Mapping[str, Any]) -> None:
+        chosen = self.view.chosen
+        new = {each["born"] for name, each in mend.get("age", {}).items() if name not in chosen.mend.get("age", {})}
+        columns = tuple(replace(column, role="dropped") if column.name in new else column for column in chosen.columns)
+        if self.view.save(mend=mend, columns=columns):
+            self._changed()
 
     def _found(self) -> None:
         job = self.app.jobs.latest("look")
@@ -187,57 +257,42 @@ class DataPage:
     def _odd(self, look: Mapping[str, Any]) -> None:
         order = {"bad": 0, "warn": 1, "info": 2}
         told = sorted(look["odd"], key=lambda each: order[each["tone"]])
-        items = [_odd_item(each) for each in told] + [_odd_item({"column": None, "tone": "info", "words": words})
-                                                      for words in look["notes"]]  # fmt: skip
+        reasons = [finding["reason"] for finding in look["findings"]]  # told where the files' forms are
+        notes = [words for words in look["notes"] if not any(reason in words for reason in reasons)]
+        items = [_odd_item(each) for each in told]
+        items += [_odd_item({"column": None, "tone": "info", "words": words}) for words in notes]
         if not items:
             layout.note("Nothing odd was found: every line has all its fields, and no column stands out.", tone="good")
             return
         ui.html(
             f'<h3>What is odd about it</h3><ul class="sh-list sh-odd">{"".join(items)}</ul>', sanitize=False
         ).classes("sh-wide")
-        forms = sorted({form for each in told for form in each.get("missing", ())})
-        new = [form for form in forms if form not in self.view.chosen.csv.get("missing", ())]
-        if new:
-            shown = ", ".join(f"'{form}'" for form in new)
-            layout.button(f"Take {shown} as missing", lambda: self._take_as_missing(new))
-
-    def _take_as_missing(self, forms: list[str]) -> None:
-        known = self.view.chosen.csv.get("missing", [""])
-        self._set_csv("missing", list(dict.fromkeys([*known, *forms])))
 
     # How files are written
 
     def _written(self) -> None:
         chosen = self.view.chosen
         files = [*chosen.sources, *([chosen.person_file] if chosen.person_file else [])]
-        if not any(format_of(self.app.project.folder / "sources" / source.name).is_text for source in files):
-            return
-        csv = chosen.csv
-        result = self.app.project.result("look")
-        found = result.data.get("delimiter") if result is not None and not result.is_stale else None
-        delimiters = dict(DELIMITERS)
-        if found is not None and not csv.get("delimiter"):
-            delimiters[""] = f"found: {DELIMITERS.get(found, found)}"
-        with layout.card("How the files are written", hint="Change this where the preview looks wrong."), layout.row():
-            layout.select("Between fields", delimiters, csv.get("delimiter") or "",
-                          lambda value: self._set_csv("delimiter", value or None))  # fmt: skip
-            layout.select("Encoding", _with(ENCODINGS, csv.get("encoding", "utf-8")), csv.get("encoding", "utf-8"),
-                          lambda value: self._set_csv("encoding", value))  # fmt: skip
-            layout.select("Decimals", DECIMALS, csv.get("decimal", "."), lambda value: self._set_csv("decimal", value))
-            missing = ", ".join(text for text in csv.get("missing", [""]) if text)
-            layout.text_input("Also means missing", missing, self._set_missing, hint="", width="16rem")
-        # an empty field always means missing
+        formats = [format_of(self.app.project.folder / "sources" / source.name) for source in files]
+        if any(format.is_text for format in formats):
+            self.how_written.show(self._look)
+        if any(format.keeps_labels for format in formats):
+            with layout.card("Codes and labels", hint="Statistical packages keep a label beside each code."):
+                layout.select("Values are", WORDS_OF_LABELS, chosen.read_as.get("labels", "codes"), self._set_labels)
+        if chosen.read_as.get("sheet"):
+            names = [name for source in files for name in looking.parts_of(self.app.project, source)[1]]
+            with layout.card("Sheet"):
+                layout.select("The records are in", {name: name for name in names}, chosen.read_as["sheet"],
+                              partial(self._set_part, "sheet"))  # fmt: skip
 
-    def _set_missing(self, text: str) -> None:
-        self._set_csv("missing", ["", *(part.strip() for part in text.split(",") if part.strip())])
+    def _set_labels(self, value: str) -> None:
+        if self.view.save(read_as={**self.view.chosen.read_as, "labels": value}):
+            self._changed()
 
     def _set_csv(self, key: str, value: Any) -> None:
         csv = {**self.view.chosen.csv, key: value}
-        usual = {"delimiter": None, "encoding": "utf-8", "decimal": ".", "missing": [""]}
-        if self.view.save(csv={name: each for name, each in csv.items() if each != usual.get(name, object())}):
-            self.view.hush()
-            self._draw_again()
-            self._look_again()
+        if self.view.save(csv={name: each for name, each in csv.items() if each is not None}):
+            self._changed()
 
     # A table of persons
 
@@ -283,9 +338,7 @@ class DataPage:
 
     def _join(self, on: Mapping[str, str]) -> None:
         if self.view.save(join_on=dict(on)):
-            self.view.hush()
-            self._draw_again()
-            self._look_again()
+            self._changed()
 
     def _remove_persons(self) -> None:
         source = self.view.chosen.person_file
@@ -350,7 +403,3 @@ def _size(n_bytes: int) -> str:
             break
         n_bytes /= 1024  # type: ignore[assignment]
     return f"{n_bytes:,.0f} {unit}" if unit == "bytes" or n_bytes >= 10 else f"{n_bytes:,.1f} {unit}"
-
-
-def _with(options: Mapping[str, str], value: str) -> dict[str, str]:
-    return dict(options) if value in options else {**options, value: value}
