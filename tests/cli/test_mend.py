@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from shoal.policy import Policy
 from tests.cli.conftest import Shoal
 
@@ -59,11 +57,23 @@ def test_protect_and_apply_mend_and_count(shoal: Shoal) -> None:
     assert "Mended: 8 records were left out" in later.err
 
 
-@pytest.mark.parametrize("engine", ["stream"])
-def test_engines_that_do_not_mend_say_so(shoal: Shoal, engine: str) -> None:
+def test_the_stream_mends_as_memory_does(shoal: Shoal) -> None:
     write("a.csv", 0)
     Path("mend.toml").write_text(MEND)
-    run = shoal("protect", "a.csv", "--policy", "mend.toml", "-o", "out", "--engine", engine)
+    runs = [
+        shoal("protect", "a.csv", "--policy", "mend.toml", "-o", engine, "--engine", engine, "--json")
+        for engine in ("memory", "stream")
+    ]
+    assert [run.code for run in runs] == [0, 0], [run.err for run in runs]
+    assert runs[0].json["mended"] == runs[1].json["mended"]
+    assert runs[0].json["records"] == runs[1].json["records"] < 40
+    assert "Mended: 8 records were left out" in runs[1].err
+
+
+def test_spark_does_not_mend_and_says_so(shoal: Shoal) -> None:
+    write("a.csv", 0)
+    Path("mend.toml").write_text(MEND)
+    run = shoal("protect", "a.csv", "--policy", "mend.toml", "-o", "out", "--engine", "spark")
     assert run.code == 2
     assert "Mending a table with [mend]" in run.err
 

@@ -41,10 +41,10 @@ def protect_tables(
 ) -> None:
     """Protect the tables that a policy names."""
     from shoal.cli import output as say
-    from shoal.cli.choices import csv_options
     from shoal.cli.protect import show_release
     from shoal.publishing.related import protect_star, write_star
     from shoal.reading import read
+    from shoal.reading.detect import refuse_unanswered
 
     clock = time.perf_counter()
     if files:
@@ -61,12 +61,14 @@ def protect_tables(
             "name their keys and links under [tables]."
         )
     star = star_of(policy)
-    csv = csv_options(policy)
     readings = {
-        name: read(folder / table.file, csv=csv, labels=policy.source.labels, dropped=policy.columns.dropped)
+        name: read(
+            folder / table.file, csv=policy.source.csv, labels=policy.source.labels, dropped=policy.columns.dropped
+        )
         for name, table in policy.tables.items()
     }
     for reading in readings.values():
+        refuse_unanswered(reading.source.name, reading.findings, policy.columns.dropped)
         say.say_notes(reading.notes)
     frames = {name: reading.frame for name, reading in readings.items()}
     with say.progress_bar() as progress, say.warnings_as_notes() as told:

@@ -104,7 +104,8 @@ def why_not_on_spark(job: Job) -> list[str]:
     if job.writing is not None and job.writing.format is not None and not is_on(SPARK, job.writing.format):
         why.append(f"Spark writes {formats_on(SPARK)}.")
     asked = {
-        **_asked(job, can_several=True), "A sheet of a workbook with sheet=": job.policy.source.sheet is not None,
+        **_asked(job, can_several=True), "Mending a table with [mend]": bool(job.policy.mend),
+        "A sheet of a workbook with sheet=": job.policy.source.sheet is not None,
         "A person map with keep_person_map=": job.writing is not None and job.writing.keep_person_map,
     }  # fmt: skip
     return [*why, *(f"{what} needs the whole table on one machine." for what, is_so in asked.items() if is_so)]
@@ -173,7 +174,6 @@ def _asked(job: Job, *, can_several: bool = False) -> dict[str, Any]:
         "Putting several files under one another": not can_several and len(_names(job)) > 1,
         "Joining a file of persons with join=": source.join is not None,
         "Renaming columns with rename=": any(source.rename),
-        "Mending a table with [mend]": bool(policy.mend),
     }
 
 

@@ -65,8 +65,13 @@ class Mended:
         return sentences(change.to_dict() for change in self.changes)
 
 
-def mend(frame: pl.DataFrame, choices: MendChoices) -> Mended:
-    """Mend a table as a policy says.
+def mend(frame: pl.DataFrame, choices: MendChoices, *, is_part: bool = False) -> Mended:
+    """Mend a table as a policy says; every step looks at one record alone, so that parts of a table are mended alike.
+
+    Parameters
+    ----------
+    is_part
+        Whether it is some of the records: that a filter leaves none of them is no fault then.
 
     Raises
     ------
@@ -102,8 +107,13 @@ def mend(frame: pl.DataFrame, choices: MendChoices) -> Mended:
     for name, limits in choices.range.items():
         work.within(name, limits)
     for each in choices.filter:
-        work.keep(each)
+        work.keep(each, is_part=is_part)
     return Mended(work.frame, tuple(work.changes), work.kept)
+
+
+def none_left(column: str) -> InputError:
+    """The error where a filter leaves no record."""
+    return InputError(f"[mend]: no record is left by the filter on '{column}'. Check its values.")
 
 
 def sentences(told: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -170,7 +180,7 @@ class _Work:
         self._told("age", name, len(ages) - ages.null_count())
         self.frame = self.frame.with_columns(ages)
 
-    def keep(self, asked: FilterChoices) -> None:
+    def keep(self, asked: FilterChoices, *, is_part: bool) -> None:
         """Leave out records."""
         name = asked.column
         text = pl.col(name).cast(pl.String)
@@ -183,8 +193,8 @@ class _Work:
             is_kept &= _is_within(self.frame, name, asked.low, asked.high)
         mask = self.frame.with_columns(is_kept.alias("\0kept")).get_column("\0kept")
         self._told("filter", name, len(mask) - int(mask.sum()))
-        if not mask.any():
-            raise InputError(f"[mend]: no record is left by the filter on '{name}'. Check its values.")
+        if not mask.any() and not is_part:
+            raise none_left(name)
         before = np.arange(len(mask)) if self.kept is None else self.kept
         self.kept = before[mask.to_numpy()]
         self.frame = self.frame.filter(mask)

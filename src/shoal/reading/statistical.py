@@ -162,7 +162,9 @@ class Stata(Statistical):
     title: ClassVar[str] = "Stata"
     words: ClassVar[str] = "a Stata file"
     endings: ClassVar[tuple[str, ...]] = (".dta",)
-    beginnings: ClassVar[tuple[bytes, ...]] = (b"<stata_dta>", *(bytes([version]) for version in range(102, 120)))
+    beginnings: ClassVar[tuple[bytes, ...]] = (
+        b"<stata_dta>", *(bytes([version, order, 1]) for version in range(102, 116) for order in (1, 2)),
+    )  # fmt: skip
     reader: ClassVar[str] = "read_dta"
     writer: ClassVar[str] = "write_dta"
     more_dates: ClassVar[re.Pattern[str]] = re.compile(r"%-?(?:td|d).*")

@@ -57,7 +57,8 @@ def _suggested(column: str, words: str, does: str, mend: Mend, about: str = WRON
 
 def _alike(column: str, sets: Sequence[Mapping[str, int]]) -> Iterator[dict[str, Any]]:
     for counts in sets:
-        first, *others = counts
+        first = next((value for value in counts if value == value.strip()), next(iter(counts)))
+        others = [value for value in counts if value != first]
         named = _listed([_quoted(value) for value in counts])
         records = _listed([f"{n:,}" for n in counts.values()])
         yield _suggested(

@@ -20,7 +20,15 @@ from shoal.engines.offered import why_not_in_portions
 from shoal.engines.stream.code import CodedFile, code_file, domain_of
 from shoal.engines.stream.group import GroupTotals, Losses, look_at_cells, total_groups
 from shoal.engines.stream.mask import DiskBucketing, Publisher, write_groups
-from shoal.engines.stream.read import PORTION, FileSource, opened, values_of, with_plain_floats, without_missing
+from shoal.engines.stream.read import (
+    PORTION,
+    FileSource,
+    mended,
+    opened,
+    values_of,
+    with_plain_floats,
+    without_missing,
+)
 from shoal.engines.stream.recount import InputRisk, look_at_file
 from shoal.engines.stream.summary import SummaryTable, counts_of_groups, summarize
 from shoal.engines.stream.write import InFiles
@@ -161,12 +169,13 @@ class StreamEngine(Engine):
             run = _Run(job, path, self.portion, work, steward)
             made = run.make(new / f"release.{format}", format)
             shutil.rmtree(work)
+            told = {"engine": self.name, **({"mended": list(run.mended[1])} if job.policy.mend else {})}
             release = Release(
                 records=InFiles(job.writing.folder, format, made.columns, made.lone_extremes), policy=job.policy,
                 verdict=made.verdict, risk=made.risk, utility=made.utility, before=made.before,
                 spread_before=made.spread_before, spread=made.spread, schema=run.schema, models=job.models,
                 method=job.method, mask=job.mask, seed=job.seed, seconds=time.perf_counter() - clock, notes=made.notes,
-                kinds=made.kinds, rounded=made.rounded, lone_ends=made.lone_ends, told={"engine": self.name},
+                kinds=made.kinds, rounded=made.rounded, lone_ends=made.lone_ends, told=told,
             )  # fmt: skip
             writing = replace(job.writing, format=format, csv=run.opened.csv, started=started)
             write_beside(release, new, writing, inputs=inputs, manifest={})
@@ -220,9 +229,15 @@ class _Run:
     steward: Path
 
     @cached_property
+    def mended(self) -> tuple[FileSource, tuple[dict[str, Any], ...]]:
+        """The file, mended as the policy says, and how many records each step changed."""
+        source = opened(self.job.source, self.work, self.portion, self.job.roles.dropped)
+        return mended(source, self.job.policy, self.work)
+
+    @property
     def opened(self) -> FileSource:
         """The file."""
-        return opened(self.job.source, self.work, self.portion, self.job.roles.dropped)
+        return self.mended[0]
 
     @cached_property
     def schema(self) -> Schema:
