@@ -60,7 +60,8 @@ class Told:
             told["missing"] = tuple(told["missing"])
         if isinstance(told.get("date_format"), str):
             told["date_format"] = {"": told["date_format"]}
-        return cls(CsvOptions(**told), FOUND - set(told))
+        by_column = {"date_format"} if "" not in told.get("date_format", {"": ""}) else set()  # others are still found
+        return cls(CsvOptions(**told), FOUND - set(told) | by_column)
 
 
 def read_detected(path: Path, csv: CsvOptions, found: Collection[str]) -> Reading:

@@ -213,20 +213,25 @@ def take_suggestions(project: Project) -> list[str]:
         return []
     chosen = project.chosen
     seen = result.data["columns"]
-    if [column.name for column in chosen.columns] == [column["name"] for column in seen]:
-        return []
     here = {column["name"] for column in seen}
-    kept = {column.name: column for column in chosen.columns if column.name in here}
+    kept = {column.name: column for column in chosen.columns if column.name in here and _is_chosen(column)}
     taken = {column.role for column in kept.values() if column.role in ("person", "time")}
     columns = tuple(
         kept.get(column["name"]) or suggested(column, taken=taken, is_left_open=chosen.is_policy_given)
         for column in seen
     )
+    if columns == chosen.columns:
+        return []
     changes: dict[str, Any] = {"columns": columns}
     if not chosen.protection or not (kept or chosen.is_policy_given):  # a new table: limits that it can meet
         changes["protection"] = first_protection(result.data)
     project.update(seen=chosen.version, **changes)
     return [column.name for column in chosen.columns if column.role and column.name not in here]
+
+
+def _is_chosen(column: ColumnChoice) -> bool:
+    """Whether a steward has said something of a column; else it is as was suggested, and may be suggested anew."""
+    return column.is_confirmed or not column.role or column.hierarchy is not None or column.order is not None
 
 
 def told_lost(names: Sequence[str]) -> str:

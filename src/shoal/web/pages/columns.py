@@ -300,17 +300,17 @@ class ColumnsPage:
             self._change({name: {"hierarchy": {ready: True}}}, focus="kind")
 
     def _set_spelling(self, name: str, usual: str, form: str) -> None:
-        self._change({name: {"spelling": "" if form == usual else form}}, focus="spelling")
+        self._change({name: {"spelling": "" if form == usual else form, "is_confirmed": True}}, focus="spelling")
 
     def _set_missing(self, name: str, tells: str) -> None:
-        self._change({name: {"missing": tells}}, focus="missing")
+        self._change({name: {"missing": tells, "is_confirmed": True}}, focus="missing")
 
     async def _set_kind(self, name: str, kind: str) -> None:
         column = replace(self.view.chosen.column(name), kind=kind, order=None)
         with self.view.telling():
             await run.io_bound(hierarchies.check_column, self.app.project, column)
             self.view.hush()
-            self._change({name: {"kind": kind, "order": None}}, focus="kind")
+            self._change({name: {"kind": kind, "order": None, "is_confirmed": True}}, focus="kind")
             return
         self._draw_row(name, "kind")
 

@@ -212,7 +212,10 @@ class DataPage:
     def _mend(self, mend: Mapping[str, Any]) -> None:
         chosen = self.view.chosen
         new = {each["born"] for name, each in mend.get("age", {}).items() if name not in chosen.mend.get("age", {})}
-        columns = tuple(replace(column, role="dropped") if column.name in new else column for column in chosen.columns)
+        columns = tuple(
+            replace(column, role="dropped", is_confirmed=True) if column.name in new else column
+            for column in chosen.columns
+        )
         if self.view.save(mend=mend, columns=columns):
             self._changed()
 
