@@ -106,6 +106,7 @@ def starting_goal(
         "further": {**further_models(), **{name: dict(each) for name, each in kept.get("further", {}).items()}},
         "floors": {name: dict(each) for name, each in kept.get("floors", {}).items()},
         "point": kept.get("point"),
+        "preset": kept.get("preset", ""),
         "of": kept.get("of"),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -14,6 +15,7 @@ from nicegui import ui
 from shoal.errors import ShoalError
 from shoal.judging.verdict import ALLOW_IT
 from shoal.parts import Option, options_of
+from shoal.policy.presets import PRESETS
 from shoal.publishing.report.charts import LOSSES, risk_name
 from shoal.publishing.report.markup import Content, el, joined
 from shoal.publishing.report.numbers import count, share
@@ -103,7 +105,33 @@ class ProtectPage:
             else:
                 self._models_one_by_one()
 
+    def _presets(self) -> None:
+        """Limits that authorities ask for, to begin with: what each means, whom it was made for, and its source."""
+        options = {"": "choose, if you answer to one", **{name: preset.title for name, preset in PRESETS.items()}}
+        layout.select(
+            "Begin with a limit that an authority asks for", options, self.goal.get("preset", ""), self._begin
+        )
+        preset = PRESETS.get(self.goal.get("preset", ""))
+        if preset is not None:
+            links = " ".join(
+                f'<a href="{html.escape(source, quote=True)}" target="_blank" rel="noreferrer">source {number}</a>'
+                for number, source in enumerate(preset.sources, start=1)
+            )
+            ui.html(f'<p class="sh-hint">{html.escape(preset.means)} Made for: {html.escape(preset.made_for)} {links}</p>',
+                    sanitize=False)  # fmt: skip
+
+    def _begin(self, name: str) -> None:
+        self.goal["preset"] = name
+        for model, asked in PRESETS[name].models.items() if name else ():
+            if model == "record-risk":
+                self.goal["record"] = {"on": True, "limit": str(asked)}
+            else:
+                self.goal["persons"] = {"on": True, "k": int(asked)}
+        self._show_asking()
+        self._remember()
+
     def _goal_in_words(self) -> None:
+        self._presets()
         with ui.element("div").classes("sh-goals"):
             now = self.told["risk"]["max_gidr"] if self.told else None
             self._goal_line(
