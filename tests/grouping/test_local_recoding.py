@@ -56,7 +56,7 @@ def test_a_higher_level_may_lose_less() -> None:
     records = [(person, {"age": age, "city": city, "pay": pay}, "flu") for person, age, city, pay in rows]
     small = Small(records, [("age", "number"), ("city", "nominal"), ("pay", "number")])
     expected = {frozenset({1, 6}), frozenset({2, 4}), frozenset({0, 3, 5})}
-    assert small.groups(LocalRecoding().group(small.table, [PersonKAnonymity(k=2)])) == expected
+    assert small.groups(LocalRecoding(effort="low").group(small.table, [PersonKAnonymity(k=2)])) == expected
 
 
 @settings(max_examples=150)
@@ -64,7 +64,7 @@ def test_a_higher_level_may_lose_less() -> None:
 def test_it_gives_the_groups_of_its_definition(small: Small, models: list[Model]) -> None:
     assume_feasible(small, models)
     expected = naive.recoded(small.records, trees_of(small), small.holds(models))
-    assert small.groups(LocalRecoding().group(small.table, models)) == expected
+    assert small.groups(LocalRecoding(effort="low").group(small.table, models)) == expected
 
 
 @settings(max_examples=40)
@@ -72,9 +72,43 @@ def test_it_gives_the_groups_of_its_definition(small: Small, models: list[Model]
 def test_the_order_of_records_does_not_matter(small: Small, models: list[Model], chance: random.Random) -> None:
     assume_feasible(small, models)
     shuffled = Small(chance.sample(small.records, len(small.records)), small.attributes)
-    assert shuffled.groups(LocalRecoding().group(shuffled.table, models)) == small.groups(
-        LocalRecoding().group(small.table, models)
-    )
+    for effort in ("low", "normal"):
+        method = LocalRecoding(effort=effort)
+        assert shuffled.groups(method.group(shuffled.table, models)) == small.groups(method.group(small.table, models))
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_tables(max_persons=30), st.sampled_from(MODELS))
+def test_looking_on_loses_no_more_and_keeps_every_model(small: Small, models: list[Model]) -> None:
+    """By the plain definitions of the models and of what groups cover; persons of equal values stay together."""
+    assume_feasible(small, models)
+    trees, holds = trees_of(small), small.holds(models)
+    before, after = (small.groups(LocalRecoding(effort=each).group(small.table, models)) for each in ("low", "normal"))
+    assert naive.covered_by(small.records, trees, after) <= naive.covered_by(small.records, trees, before) + 1e-9
+    for group in after:
+        assert holds([record for record in small.records if record[0] in group])
+    assert sorted(person for group in after for person in group) == sorted({record[0] for record in small.records})
+    assert naive.keeps_kinds_together(small.records, trees, after)
+
+
+def test_looking_on_closes_most_of_the_gap_to_the_best_of_all_groupings() -> None:
+    """The plain twin finds the best by trying every grouping of whole kinds."""
+    models: list[Model] = [PersonKAnonymity(k=2)]
+    totals = {"low": 0.0, "high": 0.0, "best": 0.0}
+    for seed in range(12):
+        chance = random.Random(seed)
+        records = [
+            (place, {"age": chance.randrange(40), "job": chance.choice("ab"), "town": chance.choice("xyz")}, "flu")
+            for place in range(7)
+        ]
+        small = Small(records, [("age", "number"), ("job", "nominal"), ("town", "nominal")], has_person_column=False)
+        trees = trees_of(small)
+        for effort in ("low", "high"):
+            found = small.groups(LocalRecoding(effort=effort).group(small.table, models))
+            totals[effort] += naive.covered_by(records, trees, found)
+        totals["best"] += naive.least_covered(records, trees, small.holds(models))
+    assert totals["best"] <= totals["high"] < totals["low"]
+    assert totals["high"] - totals["best"] < 0.25 * (totals["low"] - totals["best"])
 
 
 def workers(n: int, *, seed: int = 3) -> pl.DataFrame:

@@ -7,7 +7,7 @@ attribute, its nodes from the value itself to everything, and which share of the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -153,3 +153,48 @@ def recoded(
             merged = [*refused, *(kind for group in nearest[:n_merged] for kind in groups[group])]
         groups = [groups[group] for group in range(len(groups)) if group not in nearest[:n_merged]] + [merged]
     return {frozenset(person for kind in members for person in kinds[kind]) for members in groups}
+
+
+def covered_by(records: list[Record], trees: dict[str, Tree], groups: set[frozenset[Person]]) -> float:
+    """Over all groups: the records, times the shares of the lowest nodes above them."""
+    persons = Persons(records, trees)
+    total = 0.0
+    for group in groups:
+        n_records = sum(len(persons.own[person]) for person in group)
+        for attribute in trees:
+            nodes = (
+                {persons.node(person, attribute, at) for person in group} for at in range(persons.n_levels(attribute))
+            )
+            total += n_records * next(found.pop()[1] for found in nodes if len({node for node, _ in found}) == 1)
+    return total
+
+
+def keeps_kinds_together(records: list[Record], trees: dict[str, Tree], groups: set[frozenset[Person]]) -> bool:
+    """Whether persons of equal quasi-identifiers are in one group."""
+    persons = Persons(records, trees)
+    group_of_kind = {(persons.kind(person), group) for group in groups for person in group}
+    return len(group_of_kind) == len({kind for kind, _ in group_of_kind})
+
+
+def least_covered(records: list[Record], trees: dict[str, Tree], holds: Callable[[list[Record]], bool]) -> float:
+    """What the best of all groupings covers in which persons of equal quasi-identifiers stay together."""
+    persons = Persons(records, trees)
+    kinds: dict[Kind, list[Person]] = {}
+    for person in persons.own:
+        kinds.setdefault(persons.kind(person), []).append(person)
+
+    def partitions(left: list[Kind]) -> Iterator[list[list[Kind]]]:
+        if not left:
+            yield []
+            return
+        for others in partitions(left[1:]):
+            yield [[left[0]], *others]
+            for at in range(len(others)):
+                yield [*others[:at], [left[0], *others[at]], *others[at + 1 :]]
+
+    least = math.inf
+    for partition in partitions(sorted(kinds)):
+        groups = {frozenset(person for kind in own for person in kinds[kind]) for own in partition}
+        if all(holds([record for record in records if record[0] in group]) for group in groups):
+            least = min(least, covered_by(records, trees, groups))
+    return least

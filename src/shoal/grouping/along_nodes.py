@@ -40,9 +40,9 @@ class AlongNodes:
             self.columns.append(column)
             self.levels.append(levels)
 
-    def cells(self, models: Sequence[Model], progress: Progress) -> Grouping:
+    def cells(self, models: Sequence[Model], progress: Progress, *, effort: str) -> Grouping:
         """Groups at the lowest levels at which enough are alike, as local recoding finds them."""
-        return recoded(self.table, self.levels, models, progress)
+        return recoded(self.table, self.levels, models, progress, effort=effort)
 
     def loss(self, grouping: Grouping) -> float:
         """The mean over records and quasi-identifiers of the share of the domain that groups would show."""

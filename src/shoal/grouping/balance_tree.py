@@ -15,7 +15,7 @@ from shoal.grouping.grouping import Grouping, Method, Prepared, Rng
 from shoal.grouping.improve import EFFORTS, improve
 from shoal.grouping.local_recoding import DIGITS
 from shoal.grouping.mixing import classes_to_mix
-from shoal.grouping.options import ALPHA
+from shoal.grouping.options import ALPHA, EFFORT
 from shoal.grouping.person_space import PersonSpace, person_space
 from shoal.grouping.spanning_tree import Classes
 from shoal.grouping.tree import Sweep, Tree, what_is_counted
@@ -75,9 +75,7 @@ class BalanceTree(Method):
         metadata=option("For the median: whether persons of equal values stay together or are split."),
     )
     alpha: float = field(default=1.0, metadata=ALPHA)
-    effort: Literal["low", "normal", "high"] = field(
-        default="normal", metadata=option("How long to look for groups that lose less once the tree is grown.")
-    )
+    effort: Literal["low", "normal", "high"] = field(default="normal", metadata=EFFORT)
     name: ClassVar[str] = "balance-tree"
     title: ClassVar[str] = "Balance tree"
     sentence: ClassVar[str] = "The table is cut in two, and the parts again, as long as both sides keep every promise."
@@ -160,7 +158,7 @@ class BalanceTree(Method):
         along, finer = None, None
         if any(isinstance(column, NumberColumn) and column.laid is not None for column in table.quasi.values()):
             along = AlongNodes(table, space)
-            cells = along.cells(models, _part_of(progress, 0.0, 0.3))
+            cells = along.cells(models, _part_of(progress, 0.0, 0.3), effort=self.effort)
             progress = _part_of(progress, 0.3, 1.0)
             finer = grown(space.parted(cells.group_of_person, cells.n_groups), models, silent)
         grouping = grown(space, models, progress)

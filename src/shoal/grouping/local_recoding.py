@@ -6,8 +6,8 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.kinds import KindsOfPersons, kinds_of_persons
 from shoal.grouping.model_check import Judge
+from shoal.grouping.options import EFFORT
+from shoal.grouping.regroup import SEARCHES, Asked, asked_of, regrouped
 from shoal.kernels import recoding
-from shoal.kernels.trees import Limits
-from shoal.models.contract import Model, SpreadLimits, limits_of
-from shoal.models.counts import SPREAD
+from shoal.models.contract import Model
 from shoal.progress import Progress, silent
 from shoal.table.levels import Levels, levels_of
 from shoal.table.table import Table
@@ -46,18 +46,26 @@ DIGITS = 12
 class LocalRecoding(Method):
     """Try the combinations of levels from the least loss to the most; whoever meets the models there stays there.
 
+    Parameters
+    ----------
+    effort
+        How long to look for groups that lose less once everybody has one: not at all ("low"), shortly ("normal"), or
+        for some twenty times as long ("high").
+
     Notes
     -----
     Every quasi-identifier is seen at the levels of its hierarchy; without one, a number in 64, 16 and 4 parts of its
     extent, and a nominal one as its value or not at all. A combination of levels puts persons who agree in every
     quasi-identifier at its level into one cell; a cell that meets every model is a group, and the others go on to the
-    next combination. Those who are left over at the end join the groups whose loss rises least. Persons with equal
-    quasi-identifiers stay together. The same table gives the same grouping, in whatever order its records stand.
+    next combination. Those who are left over at the end join the groups whose loss rises least. Then groups that lose
+    less are looked for: new ones are opened around those who lose most. Persons with equal quasi-identifiers stay
+    together. The same table gives the same grouping, in whatever order its records stand.
 
     O(c q d) time for c combinations (at most 10,000), q quasi-identifiers and d different persons who are still left,
-    plus O(q n).
+    plus O(q n), and O(q d) for each round of looking on.
     """
 
+    effort: Literal["low", "normal", "high"] = field(default="normal", metadata=EFFORT)
     name: ClassVar[str] = "local-recoding"
     title: ClassVar[str] = "Local recoding, along hierarchies"
     sentence: ClassVar[str] = "Everybody is shown at the lowest levels of the hierarchies at which enough are alike."
@@ -66,33 +74,46 @@ class LocalRecoding(Method):
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
-        return recoded(table, [levels_of(column) for column in table.quasi.values()], models, progress)
+        levels = [levels_of(column) for column in table.quasi.values()]
+        return recoded(table, levels, models, progress, effort=self.effort)
+
+    def quick(self) -> LocalRecoding:
+        """The same without looking on."""
+        return replace(self, effort="low")
 
 
-def recoded(table: Table, levels: Sequence[Levels], models: Sequence[Model], progress: Progress) -> Grouping:
+def recoded(
+    table: Table, levels: Sequence[Levels], models: Sequence[Model], progress: Progress, *, effort: str = "low"
+) -> Grouping:
     """Group the persons of a table at given levels of its quasi-identifiers."""
     progress("grouping", 0.0)
     kinds = kinds_of_persons(table, levels)
-    limits = limits_of(models)
-    decides = limits is not None and limits.fits(table.n_records)
-    others = [model for model in models if not decides or not model.needs <= SPREAD]
-    recoder = _Recoder(kinds, limits if limits is not None and decides else SpreadLimits(), Judge(table, others))
-    most = min(MOST_VECTORS, max(LEAST_JUDGED, MOST_JUDGED // table.n_persons)) if others else MOST_VECTORS
+    asked = asked_of(table, kinds, models)
+    judge = Judge(table, asked.others)
+    recoder = _Recoder(kinds, asked, judge)
+    most = min(MOST_VECTORS, max(LEAST_JUDGED, MOST_JUDGED // table.n_persons)) if asked.others else MOST_VECTORS
     for vector in vectors_of(thinned(_losses(kinds, levels), most), most):
         if not len(recoder.left):
             break
         recoder.try_levels(vector)
         progress("grouping", 1 - recoder.left_share)
-    recoder.join_left(kinds.shares(levels), Judge(table, models))
-    return Grouping(recoder.group_of_kind[kinds.kind_of_person], recoder.n_groups)
+    shares = kinds.shares(levels)
+    recoder.join_left(shares, Judge(table, models))
+    group_of_kind = recoder.group_of_kind
+    if effort != "low":
+        group_of_kind = regrouped(
+            kinds, shares, group_of_kind, asked, judge, search=SEARCHES[effort], progress=progress
+        )
+    return Grouping(group_of_kind[kinds.kind_of_person], int(group_of_kind.max()) + 1)
 
 
 class _Recoder:
     """Kinds of persons, which group they are in, and who is left."""
 
-    def __init__(self, kinds: KindsOfPersons, limits: SpreadLimits, judge: Judge) -> None:
+    def __init__(self, kinds: KindsOfPersons, asked: Asked, judge: Judge) -> None:
         self.kinds = kinds
-        self.limits = Limits(*limits.in_whole_numbers)
+        self.limits = asked.in_whole_numbers()
+        self.values = asked.values
         self.judge = judge
         self.group_of_kind = np.full(len(kinds.counts.node), -1, np.int32)
         self.n_groups = 0
@@ -106,7 +127,7 @@ class _Recoder:
     def try_levels(self, vector: Sequence[int]) -> None:
         """Make groups of the cells that meet every model at some levels."""
         places = self.kinds.counts.start[:-1] + np.asarray(vector)
-        cell_of_left, holds = recoding.cells_of_kinds(self.kinds.counts, places, self.left, self.limits)
+        cell_of_left, holds = recoding.cells_of_kinds(self.kinds.counts, places, self.left, self.limits, self.values)
         if self.judge.models and holds.any():
             holds = self._judged(cell_of_left, holds)
         if not holds.any():

@@ -20,3 +20,5 @@ M_OF_VALUES = option(
 )
 B = option("The persons around an edge whose sensitive values are mixed; else m.", low=2, metavar="B")
 NOMINAL = option("Two different categories are 1 apart (zero-one), or each category is a column of 0 and 1 (coded).")
+
+EFFORT = option("How long to look for groups that lose less once everybody has one.")

@@ -30,11 +30,58 @@ class Shares(NamedTuple):
     start: np.ndarray  # (places + 1): where the nodes of a place start
 
 
+class Values(NamedTuple):
+    """The sensitive values of kinds, as far as groups must have so many different ones."""
+
+    of_kind: np.ndarray  # (kinds, places of values) int32: different values, up to those asked for, -1 behind them
+    start: np.ndarray  # (attributes + 1): where the values of each attribute start; as many as are asked for
+
+
 @njit(cache=True, nogil=True)
-def cells_of_kinds(kinds, places, left, limits):
+def hold_more(values, held, row, kind):
+    """Add the values of a kind to those that a row holds, up to as many as are asked for."""
+    for attribute in range(len(values.start) - 1):
+        end = values.start[attribute + 1]
+        for at in range(values.start[attribute], end):
+            value = values.of_kind[kind, at]
+            place = values.start[attribute]
+            while place < end and held[row, place] >= 0 and held[row, place] != value:
+                place += 1
+            if value < 0 or place == end:
+                break
+            held[row, place] = value
+
+
+@njit(cache=True, nogil=True)
+def values_lacking(values, held, row, more):
+    """How many different values a row lacks, of the attribute that lacks most; with those of a kind more (-1: none)."""
+    lacking = 0
+    for attribute in range(len(values.start) - 1):
+        start, end = values.start[attribute], values.start[attribute + 1]
+        n_held = 0
+        while start + n_held < end and held[row, start + n_held] >= 0:
+            n_held += 1
+        n_more = 0
+        if more >= 0:
+            for at in range(start, end):
+                value = values.of_kind[more, at]
+                if value < 0:
+                    break
+                n_more += 1
+                for place in range(start, start + n_held):
+                    if held[row, place] == value:
+                        n_more -= 1
+                        break
+        lacking = max(lacking, end - start - n_held - n_more)
+    return lacking
+
+
+@njit(cache=True, nogil=True)
+def cells_of_kinds(kinds, places, left, limits, values):
     """The cells of the kinds that are left: those of equal nodes at the given places, one place per attribute.
 
-    Gives the cell of each, numbered in the order in which they first appear, and whether each cell keeps to the limits.
+    Gives the cell of each, numbered in the order in which they first appear, and whether each cell keeps to the limits
+    and has as many different values as are asked for.
     """
     node = kinds.node
     n_left, n_places = len(left), len(places)
@@ -45,6 +92,7 @@ def cells_of_kinds(kinds, places, left, limits):
     cell_of_left = np.empty(n_left, np.int32)
     first_of_cell = np.empty(n_left, np.int32)
     counts = np.zeros((n_left, 4), np.int64)
+    held = np.full((n_left, values.of_kind.shape[1]), -1, np.int32)
     n_cells = 0
     for i in range(n_left):
         kind = left[i]
@@ -73,6 +121,7 @@ def cells_of_kinds(kinds, places, left, limits):
         counts[cell, 1] += kinds.records[kind]
         counts[cell, 2] += kinds.squared[kind]
         counts[cell, 3] = max(counts[cell, 3], kinds.most[kind])
+        hold_more(values, held, cell, kind)
     keeps = np.empty(n_cells, np.bool_)
     for cell in range(n_cells):
         persons, records, squared, most = counts[cell]
@@ -81,6 +130,7 @@ def cells_of_kinds(kinds, places, left, limits):
             and records >= limits.least_records
             and squared * limits.squares_of <= limits.squares * records * records
             and most * limits.share_of <= limits.share * records
+            and values_lacking(values, held, cell, -1) == 0
         )
     return cell_of_left, keeps
 

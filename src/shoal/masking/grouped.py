@@ -18,6 +18,9 @@ from shoal.table.table import Table
 
 NOT_MISSING = np.zeros(1, dtype=np.bool_)
 
+DENSE = 4
+"""Where groups times categories are at most so many times as many as records, all are counted side by side."""
+
 
 @dataclass(frozen=True)
 class GroupedRecords:
@@ -89,6 +92,11 @@ class GroupedRecords:
 
     def categories(self, column: CategoryColumn) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The categories of each group, ascending, and how many records have them: starts, codes, records."""
+        if self.n_groups * column.n_codes <= DENSE * len(self.group_of_record):
+            counts = np.bincount(self.group_of_record.astype(np.int64) * column.n_codes + column.codes)
+            found = np.flatnonzero(counts)
+            group, code = np.divmod(found, column.n_codes)
+            return np.searchsorted(group, np.arange(self.n_groups + 1)), code, counts[found].astype(np.int64)
         everything = np.arange(len(self.group_of_record), dtype=np.int32)
         by_code = counting.order_by_code(column.codes, column.n_codes, everything)
         order = counting.order_by_code(self.group_of_record, self.n_groups, by_code)

@@ -134,6 +134,11 @@ class Model(ABC):
         return False
 
     @property
+    def least_values(self) -> int | None:
+        """How many different values of its attributes a group must have, where that is all it asks; None elsewhere."""
+        return None
+
+    @property
     def caps(self) -> Mapping[str, int] | None:
         """How many values of each attribute may be excluded at the most, where a model has such caps."""
         return None

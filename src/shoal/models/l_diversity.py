@@ -120,6 +120,11 @@ class LDiversity(OnSensitive):
         """Names of the counts that this kind reads."""
         return _NEEDS.get((self.kind, self.count), frozenset({"values_of_group"}))
 
+    @property
+    def least_values(self) -> int | None:
+        """l, where different values are counted on records."""
+        return int(self.l) if self.kind == "distinct" and self.count == "records" else None
+
     def largest_share_of_a_value(self) -> float | None:
         """One in l, where frequencies are asked about."""
         return 1 / float(self.l) if self.kind == "frequency" else None
