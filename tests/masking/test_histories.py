@@ -288,3 +288,31 @@ def test_who_has_more_records_keeps_no_fewer() -> None:
 def test_a_group_smaller_than_k_keeps_no_records() -> None:
     kept = records_kept(np.array([0, 0, 1, 1, 1], np.int32), 2, np.array([2, 2, 4, 4, 5], np.int64), 3)
     assert kept.tolist() == [0, 0, 4, 4, 4]
+
+
+def test_a_label_is_shown_in_the_place_of_others_where_less_is_lost() -> None:
+    """Whoever has 2 and 1 shows 1 instead of the commoner 2, since somebody else can show 1 then, too."""
+    histories = small([3, 0, 2, 3, 3, 2, 3, 2, 1, 1, 2, 1], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5], [0] * 6, n_levels=1)
+    demands = [Demand(k=2, m=2, columns=(0,))]
+    (quick,), (best,) = (levels_shown(histories, demands, is_quick=is_quick) for is_quick in (True, False))
+    assert quick[8:].tolist() == [1, 1, 0, 1]
+    assert best[8:].tolist() == [1, 0, 1, 0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(some_histories(), st.integers(2, 4), st.booleans())
+def test_with_pairs_in_a_table_no_more_is_lost_than_with_a_tree(histories: Histories, k: int, by_group: bool) -> None:
+    demands = [Demand(k=k, m=2, columns=tuple(range(len(histories.columns))), by_group=by_group)]
+
+    def lost() -> float:
+        levels = levels_shown(histories, demands)
+        assert meets(histories, demands, levels)
+        return sum(
+            float(np.append(column.loss_of_level, np.ones((1, 6)), axis=0)[level, column.value_of_record].sum())
+            for column, level in zip(histories.columns, levels, strict=True)
+        )
+
+    in_table = lost()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(stage, "MOST_LABELS", 0)
+        assert in_table <= lost() + 1e-9

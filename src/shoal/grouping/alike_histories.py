@@ -48,14 +48,21 @@ NO_HIERARCHIES: Mapping[str, Hierarchy] = MappingProxyType({})
 WEIGHT = 1.0
 """A column of histories counts as much as a quasi-identifier."""
 
-GROWTH = 1.4
-"""Larger groups that are tried have at least so many times the persons that groups had on average."""
+GROWTHS = (1.7, 1.3)
+"""Larger groups that are tried have at least so many times the persons that groups had on average: first in large
+steps while hardly more is lost, then in small ones."""
 
 MOST_SIZES = 5
 """So many sizes of groups are tried at the most."""
 
+NEARLY = 1.02
+"""Of two sizes the larger one is taken where it loses no more than so many times what the smaller one does."""
+
+SAMPLED_PERSONS = 5_000
+"""Where sizes of groups are compared, about so many persons are moved to see what that saves."""
+
 QUICK_RAMPS = (2.0, 4.0)
-"""The same where sizes of groups are compared."""
+"""As `RAMPS`, where sizes of groups are compared."""
 
 PERSONS_PER_THREAD = 2_000
 """With fewer persons than this a thread of their own would not pay."""
@@ -66,7 +73,7 @@ GROUPS_OF_POOL = 24
 PASSES = 2
 """How often the persons of a pool are asked in a round."""
 
-RAMPS = (2.0, 2.0, 2.0, 3.0, 3.0, 4.0, 6.0, 8.0)
+RAMPS = (2.0, 4.0, 8.0)
 """Round by round: where only n persons show what k must show, they count as n (n / k)^ramp. At first a way on which
 one after the other can come, in the end nearly what they are worth, nothing."""
 
@@ -120,27 +127,39 @@ def group_by_histories(
     Notes
     -----
     Larger groups lose more of the quasi-identifiers and less of the histories. Groups as the models ask for them come
-    first, then with at least GROWTH times as many persons as they had on average, and so on while less is lost
-    after some moves; sizes are tried with the quick form of the method. Every group meets every model; with weight 0
-    they are those of the method.
+    first, then with at least GROWTHS times as many persons as they had on average, and so on while hardly more is lost;
+    sizes are tried with the quick form of the method, and with moves of some persons. Every group meets every model;
+    with weight 0 they are those of the method.
     """
     _check(table, columns, k, weight)
     if weight == 0:
         return method.group(table, models, progress, rng=rng)
     work = _Work.of(table, models, columns, k, weight, with_counts, hierarchies)
-    asked: Sequence[Model] = models
-    best, least_lost = asked, np.inf
-    for _ in range(MOST_SIZES):
-        groups = method.quick().group(table, asked, silent, rng=rng)
-        lost = work.lost(work.gathered(groups, QUICK_RAMPS, silent))
-        if lost >= least_lost:
-            break
-        best, least_lost = asked, lost
-        persons = ceil(GROWTH * table.n_persons / groups.n_groups)
-        if 2 * persons > table.n_persons:
-            break
-        asked = [*models, PersonKAnonymity(k=persons)]
-    return work.gathered(method.group(table, best, progress, rng=rng), RAMPS, progress)
+    return work.gathered(method.group(table, _best_size(method, work, rng), progress, rng=rng), RAMPS, progress)
+
+
+def _best_size(method: Method, work: _Work, rng: Rng) -> Sequence[Model]:
+    """What groups are asked for, so that they have the size at which least is lost in all."""
+    lost_of_size: dict[int, float] = {}
+    persons_of_size: dict[int, float] = {}
+
+    def asked_for(size: int) -> Sequence[Model]:
+        return [*work.models, PersonKAnonymity(k=size)] if size > 1 else work.models
+
+    def lost_at(size: int) -> float:
+        if size not in lost_of_size and len(lost_of_size) < MOST_SIZES and 2 * size <= work.table.n_persons:
+            groups = method.quick().group(work.table, asked_for(size), silent, rng=rng)
+            persons_of_size[size] = work.table.n_persons / groups.n_groups
+            lost_of_size[size] = work.estimated(groups)
+        return lost_of_size.get(size, np.inf)
+
+    best, least = 1, lost_at(1)
+    if best not in persons_of_size:
+        return work.models
+    for growth in GROWTHS:
+        while (lost := lost_at(size := max(best + 1, ceil(growth * persons_of_size[best])))) <= NEARLY * least:
+            best, least = size, min(least, lost)
+    return asked_for(best)
 
 
 def lost_in_all(
@@ -213,6 +232,8 @@ class _Work:
     value: FloatArray
     prices: FloatArray
     k: int
+    own: NDArray[np.uint64]
+    """A number for what each person is; the same for those who are alike."""
 
     @classmethod
     def of(
@@ -228,17 +249,17 @@ class _Work:
         space = person_space(on_lines(table), with_variance=False, **what_is_counted(models)).without_orders()
         shown = what_is_shown(table, columns, with_counts=with_counts, hierarchies=hierarchies)
         shown = replace(shown, price=weight * shown.price)
-        return cls(table, models, space, shown, *_places(table, space), k)
+        value, prices = _places(table, space)
+        return cls(table, models, space, shown, value, prices, k, _own_numbers(value, space, shown))
 
     def gathered(self, grouping: Grouping, ramps: Sequence[float], progress: Progress) -> Grouping:
         """The groups after a round of moves per ramp."""
         limits = limits_for(self.space, self.models)
         if limits is None or grouping.n_groups < 2:
             return grouping
-        order = _canonical(self.value, self.space, self.shown, grouping.group_of_person)
+        order, group, n_groups = self._in_order(grouping)
         place_of_person = np.empty(len(order), np.int64)
         place_of_person[order] = np.arange(len(order))
-        group, n_groups = numbered(grouping.group_of_person[order].astype(np.int64))
         asked = [model for model in self.models if model.limits is None]
         if asked:
             fewest = fewest_persons(np.ones_like(group), group)
@@ -246,7 +267,7 @@ class _Work:
         chance = np.random.default_rng(0)
         for number, ramp in enumerate(ramps):
             progress("gathering histories", number / len(ramps))
-            pools = _pools(self.value[order], self.table.records_of_person[order], group, n_groups, chance)
+            pools = self._pools(order, group, n_groups, chance)
             better, gain = self._moved(order, group, n_groups, pools, limits, ramp)
             if asked and gain.any():
                 better, gain = where_models_hold(self.space, asked, place_of_person, group, better, pools, gain)
@@ -255,6 +276,38 @@ class _Work:
                 break
         progress("gathering histories", 1.0)
         return Grouping(group[place_of_person].astype(np.int32), n_groups, grouping.notes)
+
+    def estimated(self, grouping: Grouping) -> float:
+        """What a grouping would lose after some moves, by what they save in some pools of near groups.
+
+        Models that have no limits are not asked: they stand in the way of some moves, at every size.
+        """
+        limits = limits_for(self.space, self.models)
+        lost = self.lost(grouping)
+        if limits is None or grouping.n_groups < 2:
+            return lost
+        order, group, n_groups = self._in_order(grouping)
+        chance = np.random.default_rng(0)
+        pools = self._pools(order, group, n_groups, chance)
+        n_pools = len(pools.start) - 1
+        some = np.arange(0, n_pools, max(1, round(len(order) / SAMPLED_PERSONS)))
+        is_some = np.zeros(n_groups, np.bool_)
+        for pool in some:
+            is_some[pools.order[pools.start[pool] : pools.start[pool + 1]]] = True
+        order, (group, n_groups) = order[is_some[group]], numbered(group[is_some[group]])
+        before = self._lost_of(order, group, n_groups)
+        for ramp in QUICK_RAMPS:
+            pools = self._pools(order, group, n_groups, chance)
+            group, n_groups = numbered(self._moved(order, group, n_groups, pools, limits, ramp)[0])
+        return lost + (self._lost_of(order, group, n_groups) - before) / len(order)
+
+    def _in_order(self, grouping: Grouping) -> tuple[IntArray, IntArray, int]:
+        """Persons in an order that depends on them alone, and their groups, numbered in this order."""
+        order = _canonical(self.own, self.space, grouping.group_of_person)
+        return order, *numbered(grouping.group_of_person[order].astype(np.int64))
+
+    def _pools(self, order: IntArray, group: IntArray, n_groups: int, chance: np.random.Generator) -> Pools:
+        return _pools(self.value[order], self.table.records_of_person[order], group, n_groups, chance)
 
     def _moved(
         self, order: IntArray, group: IntArray, n_groups: int, pools: Pools, limits: Limits, ramp: float
@@ -282,18 +335,28 @@ class _Work:
 
     def lost(self, grouping: Grouping) -> float:
         """See `lost_in_all`."""
-        group, shown = grouping.group_of_person, self.shown
-        records = self.table.records_of_person.astype(np.float64)
+        everybody = np.arange(self.table.n_persons)
+        group = grouping.group_of_person.astype(np.int64)
+        return self._lost_of(everybody, group, grouping.n_groups) / self.table.n_persons
+
+    def _lost_of(self, persons: IntArray, group: IntArray, n_groups: int) -> float:
+        """What some persons lose together in their groups."""
+        records = self.table.records_of_person[persons].astype(np.float64)
+        n_records = np.bincount(group, weights=records, minlength=n_groups)
         lost = 0.0
-        for column, (of_distance, of_width) in zip(self.value.T, self.prices.T, strict=True):
-            mean = np.bincount(group, weights=records * column) / np.bincount(group, weights=records)
-            low, high = np.full(grouping.n_groups, np.inf), np.full(grouping.n_groups, -np.inf)
+        for column, (of_distance, of_width) in zip(self.value[persons].T, self.prices.T, strict=True):
+            mean = np.bincount(group, weights=records * column, minlength=n_groups) / n_records
+            low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
             np.minimum.at(low, group, column)
             np.maximum.at(high, group, column)
             lost += float((of_distance * np.abs(column - mean[group]) + of_width * (high - low)[group]).sum())
-        pair = np.repeat(group, np.diff(shown.start)) * np.int64(len(shown.price)) + shown.item
-        _, number, persons = np.unique(pair, return_inverse=True, return_counts=True)
-        return (lost + float(shown.price[shown.item[persons[number] < self.k]].sum())) / self.table.n_persons
+        shown = self.shown.in_order(persons)
+        pairs = np.sort(np.repeat(group, np.diff(shown.start)) * np.int64(len(shown.price)) + shown.item)
+        start = np.flatnonzero(np.append(True, pairs[1:] != pairs[:-1])) if len(pairs) else np.zeros(0, np.int64)
+        n_persons = np.diff(np.append(start, len(pairs)))
+        is_rare = n_persons < self.k
+        of_item = shown.price[pairs[start[is_rare]] % len(shown.price)]
+        return lost + float((of_item * n_persons[is_rare]).sum())
 
 
 def _check(table: Table, columns: Sequence[str], k: int, weight: float) -> None:
@@ -328,9 +391,9 @@ def what_is_shown(
         lists.append((np.arange(table.n_persons), table.records_of_person, 1.0))
     persons, items, prices, n_items = [], [], [], 0
     for person, item, share in lists:
-        _, number = np.unique(item, return_inverse=True)
-        n = int(number.max()) + 1
-        pairs = np.unique(person * n + number)
+        is_there = np.bincount(item) > 0
+        n = int(is_there.sum())
+        pairs = np.unique(person * n + (np.cumsum(is_there) - 1)[item])
         persons.append(pairs // n)
         items.append(pairs % n + n_items)
         prices.append(np.full(n, share * table.n_persons / len(pairs)))
@@ -371,18 +434,21 @@ def _places(table: Table, space: PersonSpace) -> tuple[FloatArray, FloatArray]:
     return np.ascontiguousarray(value), np.ascontiguousarray(np.array(prices).reshape(-1, 2).T)
 
 
-def _canonical(value: FloatArray, space: PersonSpace, shown: Shown, group: NDArray[np.int32]) -> IntArray:
-    """Persons in an order that depends on them alone: those with most records first, then in a mixed order.
-
-    Those who are alike and in groups that are alike are interchangeable.
-    """
+def _own_numbers(value: FloatArray, space: PersonSpace, shown: Shown) -> NDArray[np.uint64]:
     of_items = np.zeros(len(shown.start) - 1, np.uint64)
     np.add.at(
         of_items,
         np.repeat(np.arange(len(of_items)), np.diff(shown.start)),
         mixed(shown.item[:, None].astype(np.float64) + 1.0),
     )
-    own = mixed(np.column_stack([space.persons.row[:, 0], value, of_items.astype(np.float64)]))
+    return mixed(np.column_stack([space.persons.row[:, 0], value, of_items.astype(np.float64)]))
+
+
+def _canonical(own: NDArray[np.uint64], space: PersonSpace, group: NDArray[np.int32]) -> IntArray:
+    """Persons in an order that depends on them alone: those with most records first, then in a mixed order.
+
+    Those who are alike and in groups that are alike are interchangeable.
+    """
     of_group = np.zeros(int(group.max()) + 1, np.uint64)
     np.add.at(of_group, group, own)
     return np.lexsort((of_group[group], own, -space.persons.row[:, 0])).astype(np.int64)

@@ -56,7 +56,7 @@ def gather_pools(
     longest = int(np.diff(pool_start).max(initial=0))
     gather(
         lists[0], lists[1], price_of_item, worth, value, prices, records, limits, pool_start, groups_of_pool, passes,
-        np.zeros((most_groups, len(price_of_item)), np.int32), np.zeros((most_groups, 4), np.int64),
+        np.zeros((len(price_of_item), most_groups), np.int32), np.zeros((most_groups, 4), np.int64),
         np.zeros((4, most_groups, value.shape[1])), np.empty((most_groups, longest), np.int64), group_in_pool, moves,
     )  # fmt: skip
     return group_in_pool, moves
@@ -73,7 +73,7 @@ def change_of_worth(start, item, price_of_item, worth, shown, group, person, ste
     """What the items of a person are worth more in a group once the person has come (step 1) or left (step -1)."""
     change = 0.0
     for at in range(start[person], start[person + 1]):
-        n = shown[group, item[at]]
+        n = shown[item[at], group]
         change += price_of_item[item[at]] * (worth_of(worth, n + step) - worth_of(worth, n))
     return change
 
@@ -131,6 +131,20 @@ def measure_group(value, records, counted, measured, member, group):
 
 
 @njit(cache=True, nogil=True)
+def add_to_group(value, records, counted, measured, group, person):
+    """Count and measure a group with a person more, whom it has among its members already."""
+    own = records[person]
+    counted[group, RECORDS] += own
+    counted[group, SQUARED] += own * own
+    counted[group, MOST] = max(counted[group, MOST], own)
+    for j in range(value.shape[1]):
+        measured[SUM, group, j] += own * value[person, j]
+        measured[LOW, group, j] = min(measured[LOW, group, j], value[person, j])
+        measured[HIGH, group, j] = max(measured[HIGH, group, j], value[person, j])
+        measured[MEAN, group, j] = measured[SUM, group, j] / max(counted[group, RECORDS], 1)
+
+
+@njit(cache=True, nogil=True)
 def may_leave(records, limits, counted, member, group, person):
     """Whether a group keeps to the limits without a person."""
     own, most = records[person], counted[group, MOST]
@@ -171,7 +185,7 @@ def gather(
             member[group, counted[group, PERSONS]] = person
             counted[group, PERSONS] += 1
             for at in range(start[person], start[person + 1]):
-                shown[group, item[at]] += 1
+                shown[item[at], group] += 1
         for group in range(n_groups):
             measure_group(value, records, counted, measured, member, group)
         for _ in range(passes):
@@ -199,8 +213,8 @@ def gather(
                     continue
                 n_moves += 1
                 for at in range(start[person], start[person + 1]):
-                    shown[here, item[at]] -= 1
-                    shown[there, item[at]] += 1
+                    shown[item[at], here] -= 1
+                    shown[item[at], there] += 1
                 last = counted[here, PERSONS] - 1
                 for at in range(last):
                     if member[here, at] == person:
@@ -211,10 +225,10 @@ def gather(
                 counted[there, PERSONS] += 1
                 group_in_pool[person] = there
                 measure_group(value, records, counted, measured, member, here)
-                measure_group(value, records, counted, measured, member, there)
+                add_to_group(value, records, counted, measured, there, person)
             moves[pool] += n_moves
             if n_moves == 0:
                 break
         for person in range(first, end):
             for at in range(start[person], start[person + 1]):
-                shown[group_in_pool[person], item[at]] = 0
+                shown[item[at], group_in_pool[person]] = 0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.kernels import coarsening, hiding
+from shoal.kernels import coarsening, hiding, showing
 from shoal.models.histories import BUDGET
 from shoal.progress import Progress, silent
 from shoal.table.columns import Codes
@@ -28,6 +28,12 @@ DEEPEST_PLAN = 256
 """Plans are made where k times two more than the number of levels is no more than this."""
 FIRST_ROOM = 1 << 14
 """For so many combinations there is room at first."""
+MOST_LABELS = 4_096
+"""Pairs of labels are counted in a table where no unit has more labels than this; otherwise in a tree."""
+MOST_FORCED = 16
+"""So many bundles at most are shown in the place of others, to see whether less is lost then."""
+FORCED_CELLS = 1_000_000
+"""The same in cells of their unit, so that large units take no longer in proportion."""
 STAGE = "hiding"
 KNOWS = {"values": hiding.VALUES, "records": hiding.RECORDS, "times": hiding.TIMES, "order": hiding.ORDER}
 
@@ -81,9 +87,14 @@ class Demand:
 
 
 def levels_shown(
-    histories: Histories, demands: Sequence[Demand], progress: Progress = silent
+    histories: Histories, demands: Sequence[Demand], progress: Progress = silent, *, is_quick: bool = False
 ) -> list[NDArray[np.int8]]:
     """For each column the level at which each record shows its value; the number of levels stands for hidden.
+
+    Parameters
+    ----------
+    is_quick
+        Whether it may hide more than it must, where several values are known: nothing is shown in the place of others.
 
     Returns
     -------
@@ -109,7 +120,7 @@ def levels_shown(
         return levels
     _refuse_too_many(histories, demands)
     ordered = _Ordered(histories, demands, demanded)
-    shown = _show(ordered, progress)
+    shown = _show_pairs(ordered, progress, is_quick) if _are_pairs(ordered) else _show(ordered, progress)
     for at, column in enumerate(demanded):
         levels[column][ordered.record_at] = shown[at]
     return levels
@@ -203,6 +214,112 @@ class _Ordered:
         for demand in self.demands:
             closed |= (persons[self.group] if demand.by_group else self.n_persons) < demand.k
         return closed
+
+
+def _are_pairs(ordered: _Ordered) -> bool:
+    """Whether k is all that is asked, of at most two values of a person, by group or of all at once."""
+    demands = ordered.demands
+    return (
+        all(demand.c is None and demand.m <= 2 for demand in demands)
+        and all(demand.knows == "values" or not demand.m for demand in demands)
+        and len({demand.by_group for demand in demands}) == 1
+        and _most_labels(ordered) <= MOST_LABELS
+    )
+
+
+def _most_labels(ordered: _Ordered) -> int:
+    """No unit has more labels than this."""
+    of_all = sum(int(column.node_of_value.max(initial=-1)) + 1 for column in ordered.columns)
+    n_levels = sum(len(column.node_of_value) for column in ordered.columns)
+    records = np.diff(ordered.start[ordered.unit_start])
+    return min(of_all, n_levels * int(records.max(initial=0)))
+
+
+def _show_pairs(ordered: _Ordered, progress: Progress, is_quick: bool) -> NDArray[np.int8]:
+    """The same as `_show` where `_are_pairs`."""
+    n_columns, n_records = ordered.value.shape
+    hidden = max(len(column.node_of_value) for column in ordered.columns)
+    label, loss = _labels_of_cells(ordered, hidden)
+    bundles, orders, bundle_start, cells = _cells_of_bundles(ordered)
+    k_one, k_two = _least_persons(ordered)
+    unit_start = n_columns * ordered.start[ordered.unit_start]
+    plans = _plans(ordered)
+    is_shown = (plans < _n_levels(ordered)[:, None]) & ~ordered.is_closed()[ordered.person]
+    plan = np.where(is_shown, plans, hidden).transpose(0, 2, 1)
+    sizes = np.diff(unit_start)
+    most = MOST_FORCED if (k_two > 1).any() and not is_quick else 0
+    forced = np.minimum(most, FORCED_CELLS // np.maximum(sizes, 1))
+    is_closed = np.zeros(len(sizes), np.bool_)
+    is_closed[ordered.unit] = ordered.is_closed()
+    last = np.where(is_closed, bundle_start[:-1], bundle_start[1:])
+    n_labels, n_cells = _most_labels(ordered), n_columns * n_records
+    best = np.full(n_cells, hidden, np.int8)
+    step = max(1, len(sizes) // 50)
+    memory = (
+        np.zeros(len(bundles.unit), np.int8),
+        np.full(n_cells, hidden, np.int8), np.full(n_cells, hidden, np.int8), best,
+        np.full(int(label.max(initial=0)) + 1, -1, np.int32), np.zeros(n_labels, np.int32),
+        np.zeros(n_labels**2, np.int32), np.zeros(n_labels, np.int64), np.zeros(int(sizes.max()), np.int64),
+        np.array([0, 0, hidden]),
+    )  # fmt: skip
+    for first in range(0, len(sizes), step):
+        progress(STAGE, first / len(sizes))
+        showing.show_units(
+            np.array([first, min(first + step, len(sizes))]), unit_start, np.stack([bundle_start[:-1], last]), orders,
+            bundles.start, bundles.end, bundles.target.max(axis=1), cells, n_columns * ordered.start,
+            np.repeat(ordered.person, n_columns), np.tile(np.arange(n_columns, dtype=np.int8), n_records), label, loss,
+            plan.reshape(len(plan), n_cells).astype(np.int8), k_one, k_two, forced, *memory,
+        )  # fmt: skip
+    levels = best.reshape(n_records, n_columns).T
+    return np.where(levels == hidden, _n_levels(ordered)[:, None], levels).astype(np.int8)
+
+
+def _n_levels(ordered: _Ordered) -> NDArray[np.int8]:
+    return np.array([len(column.node_of_value) for column in ordered.columns], np.int8)
+
+
+def _labels_of_cells(ordered: _Ordered, n_levels: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """What each cell would show at each level, numbered over all columns, and what that loses; cells go by record.
+
+    A column with fewer levels repeats its last one, which no bundle shows.
+    """
+    labels, losses, first_node = [], [], 0
+    for at, column in enumerate(ordered.columns):
+        last = len(column.node_of_value) - 1
+        rows = np.minimum(np.arange(n_levels), last)
+        labels.append(column.node_of_value[rows][:, ordered.value[at]].T + np.int32(first_node))
+        losses.append(column.loss_of_level[rows][:, ordered.value[at]].T)
+        first_node += int(column.node_of_value.max(initial=-1)) + 1
+    label = np.stack(labels, axis=1).reshape(-1, n_levels).astype(np.int32)
+    return np.ascontiguousarray(label), np.ascontiguousarray(np.stack(losses, axis=1).reshape(-1, n_levels))
+
+
+def _cells_of_bundles(ordered: _Ordered) -> tuple[_Part, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The bundles, the orders in which they are tried, where those of each unit start there, and their cells."""
+    parts, cells, n_cells = [], [], 0
+    for stage, way in _ways(ordered):
+        part, of_part = _bundles_of_way(ordered, stage, way, n_cells)
+        parts.append(part)
+        cells.append(of_part * len(ordered.columns) + next(iter(way)))
+        n_cells += len(of_part)
+    whole = _Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    orders = _orders(ordered, whole)
+    starts = np.searchsorted(whole.unit[orders[0]], np.arange(len(ordered.unit_start)))
+    return whole, np.array(orders), starts, np.concatenate(cells)
+
+
+def _least_persons(ordered: _Ordered) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many persons must show a label of each column, and two labels of each two columns."""
+    n_columns = len(ordered.columns)
+    k_one, k_two = np.ones(n_columns, np.int64), np.ones((n_columns, n_columns), np.int64)
+    for demand in ordered.demands:
+        places = [ordered.place_of_column[column] for column in demand.columns]
+        if demand.m >= 1:
+            k_one[places] = np.maximum(k_one[places], demand.k)
+        if demand.m >= 2:
+            both = np.ix_(places, places)
+            k_two[both] = np.maximum(k_two[both], demand.k)
+    return k_one, k_two
 
 
 def _show(ordered: _Ordered, progress: Progress) -> NDArray[np.int8]:

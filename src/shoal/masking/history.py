@@ -217,15 +217,19 @@ def _hidden(
 ) -> tuple[dict[str, NDArray[np.int8]], NDArray[np.bool_]]:
     """The level at which each record shows each column, and which records leave."""
     keep = np.ones(table.n_records, np.bool_)
+    has_counts = k > 1 or history.record_steps is not None
+    is_quick = has_counts or "leave-out" in history.ways  # until it is known which records leave
     while True:  # records that are left out take their values with them, so that others may have to be hidden
-        levels = _levels(table, grouping, laid, demands, keep, times_k, progress)
+        levels = _levels(table, grouping, laid, demands, keep, times_k, progress, is_quick=is_quick)
         fewer = keep.copy()
         if "leave-out" in history.ways:
             fewer &= ~_nothing_left(table, laid, levels, keep)
-        if k > 1 or history.record_steps is not None:
+        if has_counts:
             fewer = _counted(table, grouping, laid, levels, fewer, k, history.record_steps, models)
         if (fewer == keep).all():
-            return levels, keep
+            if not is_quick or not any(each.m > 1 for each in demands):
+                return levels, keep
+            is_quick = False
         keep = fewer
 
 
@@ -379,6 +383,8 @@ def _levels(
     keep: NDArray[np.bool_],
     times_k: NDArray[np.int64],
     progress: Progress,
+    *,
+    is_quick: bool,
 ) -> dict[str, NDArray[np.int8]]:
     """The level at which each record shows each column, of those that are kept; others are hidden.
 
@@ -415,7 +421,7 @@ def _levels(
             )
             for each in asked
         ]  # fmt: skip
-        for name, level in zip(names, levels_shown(histories, demands, progress), strict=True):
+        for name, level in zip(names, levels_shown(histories, demands, progress, is_quick=is_quick), strict=True):
             hidden[name][of_some] = level
     return hidden
 

@@ -1,0 +1,343 @@
+"""Showing as much of histories as can be where at most two values of a person are known, and k is all that is asked.
+
+A *cell* is a record in a column; the cells of a person stand together, and so do those of a unit (a group, or all).
+`label` has what a cell would show at each level, numbered inside its unit; `level` is where it is shown, and `hidden`
+where it is not. Counted are persons: `one` who show a label, `two` who show two labels together, or one of them twice.
+A *bundle* is all cells of a unit that would show one label. Arrays in, arrays out; no tables, no checks, no randomness.
+
+`hiding` does the same for all else that can be asked, with a tree of combinations instead of a table of pairs.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+TINY = 1e-9
+"""What is not above this is nothing."""
+
+TICK, N_LABELS, HIDDEN = range(3)
+"""What stands in `state`: a number that grows, how many labels a unit has, and the level that shows nothing."""
+
+
+@njit(cache=True, nogil=True)
+def count(item, step, first, end, label, level, one, two, seen, state):
+    """A person, whose cells are first to end, shows an item once more (step 1), or showed it so (step -1)."""
+    hidden, n_labels = state[HIDDEN], state[N_LABELS]
+    copies = 0
+    for cell in range(first, end):
+        if level[cell] < hidden and label[cell, level[cell]] == item:
+            copies += 1
+    if copies > 1:
+        return
+    if copies == 1:
+        two[item * n_labels + item] += step
+        return
+    one[item] += step
+    state[TICK] += 1
+    for cell in range(first, end):
+        if level[cell] < hidden:
+            other = label[cell, level[cell]]
+            if seen[other] != state[TICK]:
+                seen[other] = state[TICK]
+                two[item * n_labels + other] += step
+                two[other * n_labels + item] += step
+
+
+@njit(cache=True, nogil=True)
+def show(cell, to, start, person, label, level, one, two, seen, state):
+    """Show a cell at another level."""
+    first, end = start[person[cell]], start[person[cell] + 1]
+    was = level[cell]
+    level[cell] = state[HIDDEN]
+    if was < state[HIDDEN]:
+        count(label[cell, was], -1, first, end, label, level, one, two, seen, state)
+    if to < state[HIDDEN]:
+        count(label[cell, to], 1, first, end, label, level, one, two, seen, state)
+    level[cell] = to
+
+
+@njit(cache=True, nogil=True)
+def keeps(cell, level, gone, first, end, column, label, k_one, k_two, one, two, state):
+    """Whether enough persons show what a cell shows at its level, alone and with what its person shows beside it.
+
+    With `gone` the levels are those from before: what nobody shows any more is kept to as well.
+    """
+    hidden, n_labels = state[HIDDEN], state[N_LABELS]
+    if level[cell] == hidden:
+        return True
+    item = label[cell, level[cell]]
+    if one[item] < k_one[column[cell]]:
+        return gone and one[item] == 0
+    for other in range(first, end):
+        if other != cell and level[other] < hidden:
+            n = two[item * n_labels + label[other, level[other]]]
+            if n < k_two[column[cell], column[other]] and not (gone and n == 0):
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def has_hope(cell, to, n_more, first, end, column, label, k_one, k_two, level, one, two, state):
+    """Whether enough persons would show a cell at a level if so many more showed it; exact where that is the cell."""
+    hidden, n_labels = state[HIDDEN], state[N_LABELS]
+    item = label[cell, to]
+    if one[item] + n_more < k_one[column[cell]]:
+        return False
+    for other in range(first, end):
+        if other != cell and level[other] < hidden:
+            n = two[item * n_labels + label[other, level[other]]]
+            if n + n_more < k_two[column[cell], column[other]]:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def lower(
+    cells, begin, behind, to, start, person, column, label, k_one, k_two, level, was, one, two, seen, open_cells, state
+):
+    """Show the cells[begin:behind] at a level as far as k allows; gives how many could be, and whether others might be.
+
+    Others might where something else is given up for these, or where cells of one person stand in each other's way.
+    `was` has the levels from before, of all cells.
+    """
+    n, last, has_others = 0, -1, False
+    for at in range(begin, behind):
+        cell = cells[at]
+        if level[cell] > to:
+            has_others = has_others or level[cell] < state[HIDDEN] or person[cell] == last
+            last = person[cell]
+            open_cells[n] = cell
+            n += 1
+    left = 0
+    for at in range(n):
+        cell = open_cells[at]
+        if has_hope(
+            cell, to, n, start[person[cell]], start[person[cell] + 1], column, label, k_one, k_two, level, one, two,
+            state,
+        ):  # fmt: skip
+            open_cells[left] = cell
+            left += 1
+    for at in range(left):
+        show(open_cells[at], to, start, person, label, level, one, two, seen, state)
+    is_changed = True
+    while is_changed and left > 0:
+        is_changed = False
+        n, left = left, 0
+        for at in range(n):
+            cell = open_cells[at]
+            first, end = start[person[cell]], start[person[cell] + 1]
+            if keeps(cell, level, False, first, end, column, label, k_one, k_two, one, two, state) and keeps(
+                cell, was, True, first, end, column, label, k_one, k_two, one, two, state
+            ):
+                open_cells[left] = cell
+                left += 1
+            else:
+                show(cell, was[cell], start, person, label, level, one, two, seen, state)
+                is_changed = True
+    for at in range(left):
+        was[open_cells[at]] = to
+    return left, has_others
+
+
+@njit(cache=True, nogil=True)
+def lower_all(
+    order, first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start, person, column, label,
+    k_one, k_two, level, was, one, two, seen, open_cells, state,
+):  # fmt: skip
+    """Lower bundles again and again until none can be lowered further, nor one of its cells."""
+    n_in_vain, at = 0, first_bundle
+    while n_in_vain < last_bundle - first_bundle:
+        bundle = order[at]
+        at = at + 1 if at + 1 < last_bundle else first_bundle
+        begin, behind, to = bundle_start[bundle], bundle_end[bundle], bundle_level[bundle]
+        n, has_others = lower(
+                cells, begin, behind, to, start, person, column, label, k_one, k_two, level, was, one, two, seen,
+                open_cells, state,
+            )  # fmt: skip
+        if n == 0 and has_others:
+            for one_cell in range(begin, behind):
+                n += lower(
+                        cells, one_cell, one_cell + 1, to, start, person, column, label, k_one, k_two, level, was, one,
+                        two, seen, open_cells, state,
+                    )[0]  # fmt: skip
+        n_in_vain = 0 if n > 0 else n_in_vain + 1
+
+
+@njit(cache=True, nogil=True)
+def force(cells, begin, behind, to, start, person, column, label, k_two, level, one, two, seen, state):
+    """Show the cells[begin:behind] at a level, and hide what their persons show beside it and too few show with it."""
+    hidden, n_labels = state[HIDDEN], state[N_LABELS]
+    for at in range(begin, behind):
+        if level[cells[at]] != to:
+            show(cells[at], to, start, person, label, level, one, two, seen, state)
+    for at in range(begin, behind):
+        cell = cells[at]
+        item = label[cell, to]
+        for other in range(start[person[cell]], start[person[cell] + 1]):
+            if other != cell and level[cell] < hidden and level[other] < hidden:
+                beside = label[other, level[other]]
+                if two[item * n_labels + beside] < k_two[column[cell], column[other]]:
+                    goes = cell if beside == item else other
+                    show(goes, hidden, start, person, label, level, one, two, seen, state)
+
+
+@njit(cache=True, nogil=True)
+def most_to_gain(
+    order, first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, loss, level, tried, state
+):
+    """The bundle that would save most if all of it were shown, of those that were not tried; -1 where none would."""
+    most, found = TINY, -1
+    for at in range(first_bundle, last_bundle):
+        bundle = order[at]
+        to = bundle_level[bundle]
+        if tried[bundle] == 0:
+            gain = 0.0
+            for place in range(bundle_start[bundle], bundle_end[bundle]):
+                cell = cells[place]
+                if level[cell] > to:
+                    gain += (loss[cell, level[cell]] if level[cell] < state[HIDDEN] else 1.0) - loss[cell, to]
+            if gain > most:
+                most, found = gain, bundle
+    return found
+
+
+@njit(cache=True, nogil=True)
+def hide_broken(first, end, start, person, column, label, k_one, k_two, level, one, two, seen, state):
+    """Hide cells until enough persons show what is left."""
+    is_changed = True
+    while is_changed:
+        is_changed = False
+        for cell in range(first, end):
+            begin, behind = start[person[cell]], start[person[cell] + 1]
+            if not keeps(cell, level, False, begin, behind, column, label, k_one, k_two, one, two, state):
+                show(cell, state[HIDDEN], start, person, label, level, one, two, seen, state)
+                is_changed = True
+
+
+@njit(cache=True, nogil=True)
+def lost(first, end, level, loss, hidden):
+    """What is lost in cells."""
+    total = 0.0
+    for cell in range(first, end):
+        total += loss[cell, level[cell]] if level[cell] < hidden else 1.0
+    return total
+
+
+@njit(cache=True, nogil=True)
+def go_to(target, first, end, start, person, label, level, was, one, two, seen, state):
+    """Show all cells at given levels."""
+    for cell in range(first, end):
+        if level[cell] != target[cell]:
+            show(cell, target[cell], start, person, label, level, one, two, seen, state)
+        was[cell] = target[cell]
+
+
+@njit(cache=True, nogil=True)
+def number_labels(first, end, label, place_of_node, one, two, state):
+    """Number the labels of a unit, and forget what was counted."""
+    n = 0
+    for cell in range(first, end):
+        for at in range(label.shape[1]):
+            if place_of_node[label[cell, at]] < 0:
+                place_of_node[label[cell, at]] = n
+                one[n] = label[cell, at]
+                n += 1
+    for cell in range(first, end):
+        for at in range(label.shape[1]):
+            label[cell, at] = place_of_node[label[cell, at]]
+    for at in range(n):
+        place_of_node[one[at]] = -1
+        one[at] = 0
+    for at in range(n * n):
+        two[at] = 0
+    state[N_LABELS] = n
+
+
+@njit(cache=True, nogil=True)
+def show_units(
+    units, unit_start, bundle_of_unit, orders, bundle_start, bundle_end, bundle_level, cells, start, person, column,
+    label, loss, plan, k_one, k_two, most_forced, tried, level, was, best, place_of_node, one, two, seen, open_cells,
+    state,
+):  # fmt: skip
+    """Show as much of units as k allows, from `units[0]` to before `units[1]`; `best` has the levels.
+
+    Bundles are lowered from the top in each order, or once from the levels of a plan where there is one; what loses
+    least counts. Then bundles are forced one after the other, what is hidden for it and what else can be shown is
+    lowered again, and that stays where less is lost.
+
+    Parameters
+    ----------
+    unit_start, start
+        Where the cells of each unit and of each person start.
+    orders, bundle_of_unit
+        Bundles in the orders in which they are tried, unit by unit, and where those of each unit start and end.
+    bundle_start, bundle_end, cells, bundle_level
+        The cells of each bundle, and the level at which they show its label.
+    person, column, label, loss
+        Of each cell: its person, its column, and its labels (numbered over all units; changed) with what they lose.
+    plan
+        (plans, cells): levels to begin with; none or one.
+    k_one, k_two
+        How many persons must show a label of a column, and two labels of two columns.
+    most_forced
+        So many bundles are forced at most in each unit.
+    tried
+        0 for every bundle. What is behind it, but for `best`, is for working in.
+    """
+    hidden = state[HIDDEN]
+    for unit in range(units[0], units[1]):
+        first, end = unit_start[unit], unit_start[unit + 1]
+        first_bundle, last_bundle = bundle_of_unit[0, unit], bundle_of_unit[1, unit]
+        number_labels(first, end, label, place_of_node, one, two, state)
+        for cell in range(first, end):
+            level[cell], was[cell], best[cell] = hidden, hidden, hidden
+        least = float(end - first) + 1.0
+        for way in range(len(orders)):
+            for cell in range(first, end):
+                was[cell] = plan[0, cell] if len(plan) else hidden
+            go_to(was, first, end, start, person, label, level, was, one, two, seen, state)
+            if len(plan):
+                hide_broken(first, end, start, person, column, label, k_one, k_two, level, one, two, seen, state)
+                for cell in range(first, end):
+                    was[cell] = level[cell]
+            lower_all(
+                orders[way], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start, person,
+                column, label, k_one, k_two, level, was, one, two, seen, open_cells, state,
+            )  # fmt: skip
+            now = lost(first, end, level, loss, hidden)
+            if now < least - TINY:
+                least = now
+                for cell in range(first, end):
+                    best[cell] = level[cell]
+        go_to(best, first, end, start, person, label, level, was, one, two, seen, state)
+        n_forced = 0
+        while n_forced < most_forced[unit]:
+            bundle = most_to_gain(
+                orders[0], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, loss, level, tried,
+                state,
+            )  # fmt: skip
+            if bundle < 0:
+                break
+            tried[bundle] = 1
+            n_forced += 1
+            force(
+                cells, bundle_start[bundle], bundle_end[bundle], bundle_level[bundle], start, person, column, label,
+                k_two, level, one, two, seen, state,
+            )  # fmt: skip
+            hide_broken(first, end, start, person, column, label, k_one, k_two, level, one, two, seen, state)
+            for cell in range(first, end):
+                was[cell] = level[cell]
+            lower_all(
+                orders[n_forced % len(orders)], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level,
+                cells, start, person, column, label, k_one, k_two, level, was, one, two, seen, open_cells, state,
+            )  # fmt: skip
+            now = lost(first, end, level, loss, hidden)
+            if now < least - TINY:
+                least = now
+                for cell in range(first, end):
+                    best[cell] = level[cell]
+                for at in range(first_bundle, last_bundle):
+                    tried[orders[0, at]] = 0
+                tried[bundle] = 1
+            else:
+                go_to(best, first, end, start, person, label, level, was, one, two, seen, state)
