@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         KMap,
         LDiversity,
         MatchingDiversity,
+        NoAttack,
         PersonKAnonymity,
         PopulationUniqueness,
         RecordRisk,
@@ -82,7 +83,7 @@ _HOME = {
          "TCloseness", "AlphaKAnonymity", "BetaLikeness", "DeltaDisclosure",
          "JointDiversity", "ExponentialL", "MatchingDiversity", "HistoryK",
          "HistoryConfidence", "CountK", "KMap", "DeltaPresence", "PopulationUniqueness", "AverageRisk",
-         "ExpectedReidentifications"), "shoal.models",
+         "ExpectedReidentifications", "NoAttack"), "shoal.models",
     ),
 }  # fmt: skip
 """Where each public name lives; it is imported when it is first used, so that `shoal --help` stays quick."""
@@ -112,6 +113,7 @@ __all__ = [
     "LDiversity",
     "Ledger",
     "MatchingDiversity",
+    "NoAttack",
     "Nominal",
     "Number",
     "Ordered",

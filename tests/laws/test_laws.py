@@ -56,7 +56,8 @@ WAYS = [
 ]
 
 JOINT_MODELS = {"joint-diversity", "exponential-l", "matching-diversity", "history-k", "history-confidence", "count-k"}
-OF_SAMPLES = {"k-map", "delta-presence", "population-uniqueness", "average-risk", "expected-reidentifications"}
+OF_SAMPLES = {"k-map", "delta-presence", "population-uniqueness", "average-risk", "expected-reidentifications",
+              "no-attack"}  # fmt: skip
 """Models of all sensitive attributes together, of what rules exclude, or of histories: they have laws of their own."""
 
 SHOWN_ALIKE = [

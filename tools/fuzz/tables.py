@@ -100,6 +100,14 @@ MODEL_MAKERS: dict[str, Callable[[Draw, list[str]], Model]] = {
         c=draw.choice(["0.5", "0.8", "1"]), m=draw.choice([0, 1])
     ),
     "count-k": lambda draw, _: shoal.CountK(k=draw.choice([1, 2, 3])),
+    "k-map": lambda draw, _: shoal.KMap(k=draw.choice([2, 5]), estimator="poisson", fraction=draw.choice(["0.1", "1"])),
+    "delta-presence": lambda draw, _: shoal.DeltaPresence(high="0.9"),  # refused, since no population is known
+    "population-uniqueness": lambda draw, _: shoal.PopulationUniqueness(
+        share=draw.choice(["0", "0.1", "0.5"]), fraction=draw.choice(["0.1", "1"])
+    ),
+    "average-risk": lambda draw, _: shoal.AverageRisk(r=draw.choice(["1/3", "0.5", "1"])),
+    "expected-reidentifications": lambda draw, _: shoal.ExpectedReidentifications(n=draw.choice([1, 5])),  # refused
+    "no-attack": lambda draw, _: shoal.NoAttack(gain=draw.choice([2, 5]), cost=draw.choice([1, 2])),
 }
 
 

@@ -41,6 +41,10 @@ MEASURES = {
     "k": ("fewest records in a group", "count"),
     "person_k": ("fewest persons in a group", "count"),
     "alone_by": ("persons alone in their group", "count"),
+    "population.population": ("persons of the population that the sample stands for", "count"),
+    "population.expected_reidentifications": ("persons expected to be found in it", "number"),
+    "population.uniques.dankar": ("unique persons of the population, estimated", "number"),
+    "population.journalist.mean": ("risk by the population table, average", "share"),
     "loss": ("lost in what is shown (0 nothing, 1 everything)", "number"),
     "ane": ("average error of the groups (ANE)", "number"),
 }
@@ -148,11 +152,19 @@ def measures_table(columns: Mapping[str, Mapping[str, Any]], *, title: str | Non
         table.add_column(name, justify="right")
     for key, (words, form) in MEASURES.items():
         for attribute in _attributes(key, columns.values()):
-            values = [_of_attribute(measured.get(key), attribute) for measured in columns.values()]
+            values = [_of_attribute(_at(measured, key), attribute) for measured in columns.values()]
             if any(value is not None for value in values):
                 label = words if attribute is None else f"{words}{_of_what(key, attribute)}"
                 table.add_row(label, *(shown(value, form) for value in values))
     return table
+
+
+def _at(measured: Mapping[str, Any], path: str) -> Any:
+    """What stands at a path of keys, or None."""
+    found: Any = measured
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
 
 
 def _attributes(key: str, measured: Iterable[Mapping[str, Any]]) -> list[str | None]:

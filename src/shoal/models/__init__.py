@@ -21,6 +21,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_map import KMap
 from shoal.models.l_diversity import LDiversity
 from shoal.models.matching_diversity import MatchingDiversity
+from shoal.models.no_attack import NoAttack
 from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.models.population_uniqueness import PopulationUniqueness
 from shoal.models.record_risk import RecordRisk
@@ -53,6 +54,7 @@ MODELS: Registry[Model] = Registry(
         PopulationUniqueness,
         AverageRisk,
         ExpectedReidentifications,
+        NoAttack,
     ),
     entry_points="shoal.models",
 )
@@ -79,6 +81,7 @@ __all__ = [
     "LDiversity",
     "MatchingDiversity",
     "Model",
+    "NoAttack",
     "PersonKAnonymity",
     "PopulationUniqueness",
     "RecordRisk",

@@ -16,7 +16,7 @@ from shoal.models.exact import as_fraction
 HIGHER_IS_SAFER = frozenset({"g_balance", "k", "person_k"})
 WHOLE = frozenset({"k", "person_k", "unique_persons"})
 OF_VALUES = frozenset({"max_gsar", "avg_gsar", "h_affiliation"})
-NOT_RISKS = frozenset({"records", "persons", "groups"})
+NOT_RISKS = frozenset({"records", "persons", "groups", "population"})
 RISKS = tuple(field.name for field in fields(Risk) if field.name not in NOT_RISKS)
 
 HIGHER_IS_BETTER = frozenset({"granularity"})

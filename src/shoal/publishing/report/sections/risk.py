@@ -49,6 +49,8 @@ def risk(numbers: Numbers) -> Content:
                 "release, by what it shows. No value of any record is told in this section."),
         _measures(numbers),
     ]  # fmt: skip
+    if numbers.get("population") is not None:
+        parts.append(_population(numbers))
     if spread["record_risk"]["after"] is not None:
         parts.append(_record_risk(numbers))
     else:
@@ -79,6 +81,43 @@ def _measures(numbers: Numbers) -> Markup:
             old = (before or {}).get(key)
             rows.append([label, cell(f"before.{key}", old, form(old)), cell(key, after, form(after))])
     return table(["", "Before", "After"], rows, numeric=(1, 2), caption="Measures of risk")
+
+
+OF_POPULATION: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("persons", "Persons of the sample", count),
+    ("population", "Persons of the population that they stand for", count),
+    ("sample_uniques", "Persons alone in the sample", count),
+    ("expected_reidentifications", "Persons expected to be found in the population", number),
+    ("global_risk", "Mean chance of a person to be found", share),
+    ("max_risk", "Highest chance of a person to be found", share),
+    ("uniques.dankar", "Unique persons of the population, estimated (Dankar’s rule)", number),
+    ("log_linear.found", "Sample uniques expected to be found (log-linear)", number),
+    ("journalist.highest", "Journalist risk by the population table, highest", share),
+    ("journalist.mean", "Journalist risk by the population table, mean", share),
+    ("households.expected_any", "Households of which a member is expected to be found", number),
+    ("households.expected_all", "Households of which everybody is expected to be found", number),
+    ("suda.persons", "Persons alone by some of the columns already", count),
+)
+
+
+def _population(numbers: Numbers) -> Markup:
+    """The risk with respect to the population, of a sample."""
+    rows: list[Sequence[Content]] = []
+    for path, label, form in OF_POPULATION:
+        values = [_found(numbers, f"{when}population.{path}") for when in ("before.", "")]
+        if any(value is not None for value in values):
+            old, new = values
+            rows.append([label, cell(f"before.population.{path}", old, form(old)),
+                         cell(f"population.{path}", new, form(new))])  # fmt: skip
+    return table(["", "Before", "After"], rows, numeric=(1, 2), caption="Risk in the population that the table samples")
+
+
+def _found(numbers: Numbers, path: str) -> Any:
+    """What stands at a path of keys, or None."""
+    found: Any = numbers
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
 
 
 def class_of_risk(entry: Numbers) -> str:
