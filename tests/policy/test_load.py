@@ -191,8 +191,8 @@ def test_an_absent_or_binary_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_bare_number_is_the_first_parameter_of_every_model_that_needs_one() -> None:
     for name in MODELS:
-        if name == "alpha-k-anonymity":
-            with pytest.raises(ParameterError, match="needs 'k'"):
+        if name in (needs := {"alpha-k-anonymity": "k", "no-attack": "cost"}):
+            with pytest.raises(ParameterError, match=f"needs '{needs[name]}'"):
                 make_model(name, 1)
         else:
             assert make_model(name, 1 if name != "g-balance" else 0).name == name

@@ -199,8 +199,7 @@ def test_every_model_is_explained_with_its_parameters() -> None:
     from shoal.policy.load import make_model
 
     for name in MODELS:
-        given_value = (
-            {"alpha": Decimal("0.5"), "k": 3} if name == "alpha-k-anonymity" else {"g-balance": 0}.get(name, 1)
-        )
+        two = {"alpha-k-anonymity": {"alpha": Decimal("0.5"), "k": 3}, "no-attack": {"gain": 300, "cost": 4}}
+        given_value = two.get(name, {"g-balance": 0}.get(name, 1))
         told = explain(Policy.of(Schema(quasi=["age"]), [make_model(name, given_value)]))
         assert f"({name} " in told
