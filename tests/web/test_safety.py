@@ -301,7 +301,7 @@ def parquet() -> bytes:
     [
         ("liar.parquet", CSV.encode(), "is not a Parquet file"),
         ("liar.csv", parquet(), "is a Parquet file"),
-        ("book.xlsx", workbook(), "is a workbook"),
+        ("book.xlsx", CSV.encode(), "is not a workbook"),
         ("book.csv", workbook(), "an Excel workbook, not a CSV file"),
         ("rubbish.csv", b"\x00\x01\xfe\x00" * 50, "is not a text file"),
         ("paper.csv", b"%PDF-1.7\n" + b"x" * 99, "a PDF document"),
