@@ -152,7 +152,7 @@ def test_columns_that_show_no_history_are_named() -> None:
 
 def test_more_combinations_than_anybody_waits_for_are_refused() -> None:
     rows = [(0, 0, f"v{number}", HIDDEN, 1) for number in range(2_000)]
-    with pytest.raises(ParameterError, match=r"200,000,000 is the most\. Ask for a smaller m"):
+    with pytest.raises(ParameterError, match=r"100,000,000 is the most\. Ask for a smaller m"):
         shoal.HistoryK(k=1, m=3).holds(counts_of(rows))
 
 
