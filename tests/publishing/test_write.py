@@ -16,6 +16,8 @@ import pytest
 
 import shoal
 from shoal import Hierarchy, Nominal, Schema
+from shoal.attacking.setting import Setting
+from shoal.attacking.suite import SuiteResult, attack_for_report
 from shoal.errors import OutputError, ParameterError, PrivacyNotMetError
 from shoal.policy import Policy
 from shoal.publishing.codebook import CODEBOOKS
@@ -46,6 +48,22 @@ def test_what_leaves_and_what_stays(tmp_path: Path, format: str) -> None:
     assert check_manifest(folder) == []
     if os.name == "posix":
         assert stat.S_IMODE((folder / "steward").stat().st_mode) == 0o700
+
+
+def test_attacks_are_tried_once_for_the_report_and_for_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def counted(setting: Setting) -> SuiteResult:
+        tried.append(setting)
+        return attack_for_report(setting)
+
+    monkeypatch.setattr("shoal.publishing.release.attack_for_report", counted)
+    made = release()
+    made.write(tmp_path / "out")
+    assert made.to_dict()["attacks"] == json.loads((tmp_path / "out/steward/report.json").read_text())["attacks"]
+    assert len(tried) == 1
 
 
 def test_the_report_can_be_left_out(tmp_path: Path) -> None:

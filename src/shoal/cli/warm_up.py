@@ -45,6 +45,7 @@ WAYS: tuple[tuple[str, ...], ...] = (
     ("--l", "2", "--t", "0.9"),
     ("--matching-l", "2"),
     ("--history-k", "2"),
+    ("--history-k", "2", "--history-m", "2", "--history-confidence", "0.9", "--count-k", "2"),
     ("--cut", "median", *SPREAD),
     ("--alpha", "0.5", *SPREAD),
     ("--method", "mondrian", *SPREAD),

@@ -115,7 +115,7 @@ def write_release(release: Release, writing: Writing) -> Path:
         ) as new,
     ):
         if entry is not None:
-            release = replace(release, notes=(*release.notes, *entry.notes))
+            release = _with_notes(release, entry.notes)
         steward = new / "steward"
         steward.mkdir(mode=0o700)
         _write_what_leaves(release, new, writing)
@@ -130,6 +130,11 @@ def write_release(release: Release, writing: Writing) -> Path:
             write_database(_tables_of(release, writing.into_table), into, overwrite=writing.overwrite,
                            about_to_commit=lambda: _note_written(entry))  # fmt: skip
     return writing.folder
+
+
+def _with_notes(release: Release, notes: Sequence[str]) -> Release:
+    """The release with some notes more; itself where there are none, so that attacks are not tried once more."""
+    return replace(release, notes=(*release.notes, *notes)) if notes else release
 
 
 def _completed(release: Release, writing: Writing) -> Writing:
@@ -194,7 +199,7 @@ def _with_labels_that_leave(release: Release, labels: Labels, *, column_labels: 
     notes = notes_on_labels(labels, leaving, release.table)
     for note in notes:
         warnings.warn(note, ShoalWarning, stacklevel=5)
-    return replace(release, notes=(*release.notes, *notes)), leaving
+    return _with_notes(release, notes), leaving
 
 
 def _refuse_unmet_in_files(release: Release, format: str) -> None:
