@@ -8,6 +8,7 @@ from shoal.grouping import (
     Anatomy,
     BalanceTree,
     Buckets,
+    CellSuppression,
     Decomposition,
     FullDomain,
     LocalRecoding,
@@ -15,6 +16,7 @@ from shoal.grouping import (
     Mdav,
     Method,
     Mondrian,
+    SafePub,
     SpanningCells,
     SpanningTree,
 )
@@ -24,6 +26,7 @@ __all__ = [
     "Anatomy",
     "BalanceTree",
     "Buckets",
+    "CellSuppression",
     "Decomposition",
     "FullDomain",
     "LocalRecoding",
@@ -31,6 +34,7 @@ __all__ = [
     "Mdav",
     "Method",
     "Mondrian",
+    "SafePub",
     "SpanningCells",
     "SpanningTree",
 ]

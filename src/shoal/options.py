@@ -34,6 +34,13 @@ class Options(TypedDict, total=False):
     highest: str | Mapping[str, float] | None
     aggregate: Literal["geometric", "arithmetic"]
     time_limit: float
+    missing_matches: Literal["none", "all"]
+    importance: str | Mapping[str, float] | None
+    most_hidden: str | Mapping[str, float] | None
+    epsilon: float
+    delta: float
+    degree: Literal["none", "low", "low-medium", "medium", "medium-high", "high"]
+    levels: str | Mapping[str, float] | None
     code_extremes: bool
     noise: Literal["centred", "rescaled", "published", "hybrid"]
     round_to_domain: bool

@@ -16,6 +16,8 @@ MethodName = Literal[
     "mondrian",
     "local-recoding",
     "full-domain",
+    "cell-suppression",
+    "safepub",
     "mdav",
     "spanning-tree",
     "spanning-cells",
@@ -24,7 +26,7 @@ MethodName = Literal[
     "anatomy",
     "decomposition",
 ]
-MaskName = Literal["range", "mean", "suppress", "perturb", "anatomize", "permute"]
+MaskName = Literal["range", "mean", "suppress", "wildcards", "perturb", "anatomize", "permute"]
 
 
 def option(

@@ -107,7 +107,7 @@ def test_flags_win_over_the_policy(shoal: Shoal) -> None:
         (["--t", "0.5", "--t-distance", "ordered"], "t-closeness", 0.5),
         (["--alpha-k", "0.6,3"], "alpha-k-anonymity", 0.6),
         (["--beta", "3", "--beta-kind", "basic"], "beta-likeness", 3),
-        (["--delta", "9"], "delta-disclosure", 9),
+        (["--delta-disclosure", "9"], "delta-disclosure", 9),
     ],
 )
 def test_every_model_has_its_flag(shoal: Shoal, flags: list[str], name: str, asked: float) -> None:

@@ -17,7 +17,10 @@ from shoal.models import Model, PersonKAnonymity
 from shoal.testing import check_attack, check_mask, check_method, check_model
 from tests.models.test_contract import EVERY, told
 
-KEEPERS = [cls(m=2) if name in ("buckets", "anatomy") else cls() for name, cls in METHODS.items()]
+OPTIONS: dict[str, dict[str, Any]] = {
+    "buckets": {"m": 2}, "anatomy": {"m": 2}, "safepub": {"epsilon": 1.0, "delta": 0.5, "levels": "age=1,city=1"},
+}  # fmt: skip
+KEEPERS = [cls(**OPTIONS.get(name, {})) for name, cls in METHODS.items()]
 
 
 @pytest.mark.parametrize("model", EVERY, ids=told)

@@ -124,7 +124,9 @@ def protect(files: tuple[str, ...], output: str, engine: str, as_json: bool, **f
 
 def _refuse_before_work(policy: Policy, output: str, flags: dict[str, Any]) -> None:
     """Refuse what is wrong with any engine."""
-    if not policy.models:
+    from shoal.masking.chosen import choose
+
+    if not policy.models and not choose(policy.method, policy.mask, policy.options)[0].own_models:
         raise PolicyError(
             "No model is asked for, so nothing would be promised. Ask for at least one, such as --g-balance 0.8 or "
             "--record-risk 0.1, or write it under [models] in the policy."

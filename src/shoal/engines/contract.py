@@ -172,6 +172,8 @@ class Job:
             _refuse_beside_policy({"models": models, "method": method, "mask": mask, **choices, **given})
             policy, seed = asked, asked.seed if seed is None else seed
             made = choose(policy.method, policy.mask, policy.options)
+            if policy.mask != made[1].name and made[0].own_mask is not None:  # what was made is what is kept
+                policy = replace(policy, mask=made[1].name, mask_options=made[1].options)
         else:
             made = choose(method, mask, given)
             check_asked(asked, models)
@@ -180,6 +182,8 @@ class Job:
                 mask_options=made[1].options, **choices,
             )  # fmt: skip
             job["given_schema"], job["given_history"] = asked, choices.get("history")
+        own = tuple(model for model in made[0].own_models if model not in policy.models)
+        policy = replace(policy, models=(*policy.models, *own))
         return cls(policy=policy, method=made[0], mask=made[1], seed=checked_seed(seed), **job)
 
     def mended(self) -> Job:

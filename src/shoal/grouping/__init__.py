@@ -3,6 +3,7 @@
 from shoal.grouping.anatomy import Anatomy
 from shoal.grouping.balance_tree import BalanceTree
 from shoal.grouping.buckets import Buckets
+from shoal.grouping.cell_suppression import CellSuppression
 from shoal.grouping.decomposition import Decomposition
 from shoal.grouping.full_domain import FullDomain
 from shoal.grouping.grouping import Grouping, Method
@@ -10,6 +11,7 @@ from shoal.grouping.local_recoding import LocalRecoding
 from shoal.grouping.longest_edge import LongestEdge
 from shoal.grouping.mdav import Mdav
 from shoal.grouping.mondrian import Mondrian
+from shoal.grouping.safepub import SafePub
 from shoal.grouping.spanning_cells import SpanningCells
 from shoal.grouping.spanning_tree import SpanningTree
 from shoal.registry import Registry
@@ -22,6 +24,8 @@ METHODS: Registry[Method] = Registry(
         Mondrian,
         LocalRecoding,
         FullDomain,
+        CellSuppression,
+        SafePub,
         Mdav,
         SpanningTree,
         SpanningCells,
@@ -39,6 +43,7 @@ __all__ = [
     "Anatomy",
     "BalanceTree",
     "Buckets",
+    "CellSuppression",
     "Decomposition",
     "FullDomain",
     "Grouping",
@@ -47,6 +52,7 @@ __all__ = [
     "Mdav",
     "Method",
     "Mondrian",
+    "SafePub",
     "SpanningCells",
     "SpanningTree",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from shoal.errors import CannotSatisfyError, ParameterError, did_you_mean
+from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.lattice import Found, Lattice, Looked, Search, Vector
+from shoal.grouping.per_column import PerColumn, by_column, of_columns, written
 from shoal.models.contract import Model
 from shoal.parts import option
 from shoal.progress import Progress, silent
@@ -17,9 +18,6 @@ from shoal.table.table import Table
 
 MOST_TOLD = 200
 """Of so many combinations of levels it is told at the most what they lose."""
-
-PerColumn = str | Mapping[str, float] | None
-"""A number for some columns, as "age=2,zip=1" or by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,18 +81,16 @@ class FullDomain(Method):
 
     def __post_init__(self) -> None:
         for name in ("weights", "lowest", "highest"):
-            given = getattr(self, name)
-            if isinstance(given, Mapping):
-                object.__setattr__(self, name, ",".join(f"{column}={value:g}" for column, value in given.items()))
+            object.__setattr__(self, name, written(getattr(self, name)))
         super().__post_init__()
         for name in ("weights", "lowest", "highest"):
-            _by_column(name, getattr(self, name))
+            by_column(name, getattr(self, name))
 
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; no more are left out than the table says may be."""
         progress("grouping", 0.0)
         names = list(table.quasi)
-        weights = _of_columns("weights", self.weights, names)
+        weights = of_columns("weights", self.weights, names)
         if not any(weights.get(name, 1.0) for name in names):
             raise ParameterError("weights must leave some column a weight above 0.")
         lattice = Lattice(
@@ -114,7 +110,7 @@ class FullDomain(Method):
         )  # fmt: skip
 
     def _ends(self, names: list[str], top: Vector) -> tuple[Vector, Vector]:
-        lowest, highest = (_of_columns(name, getattr(self, name), names) for name in ("lowest", "highest"))
+        lowest, highest = (of_columns(name, getattr(self, name), names) for name in ("lowest", "highest"))
         for what, given in (("lowest", lowest), ("highest", highest)):
             for name, level in given.items():
                 most = top[names.index(name)]
@@ -128,34 +124,6 @@ class FullDomain(Method):
         if crossed:
             raise ParameterError(f"lowest lies above highest for {', '.join(crossed)}.")
         return low, high
-
-
-def _by_column(what: str, given: Any) -> dict[str, float]:
-    """A number for each column that is named."""
-    found: dict[str, float] = {}
-    for part in (given or "").split(","):
-        if not part.strip():
-            continue
-        name, _, number = part.rpartition("=")
-        try:
-            found[name.strip()] = float(number)
-        except ValueError:
-            raise ParameterError(f"{what} is written as column=number, separated by commas: age=2,zip=1.") from None
-        if not name.strip() or not 0 <= found[name.strip()] < 1e9:
-            raise ParameterError(f"{what} is written as column=number, with numbers of at least 0: age=2,zip=1.")
-    return found
-
-
-def _of_columns(what: str, given: Any, names: Sequence[str]) -> dict[str, float]:
-    """The same, where all that are named are quasi-identifiers."""
-    found = _by_column(what, given)
-    for name in found:
-        if name not in names:
-            raise ParameterError(
-                f"{what} names '{name}', which is not a quasi-identifier. These are: {', '.join(names)}."
-                f"{did_you_mean(name, names)}"
-            )
-    return found
 
 
 def _cannot(found: Found, table: Table) -> CannotSatisfyError:

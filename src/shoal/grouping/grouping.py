@@ -34,6 +34,8 @@ class Grouping:
     levels: Mapping[str, int] = field(default_factory=dict)
     """The level of its hierarchy at which a quasi-identifier is shown for all, where it is; of one without a hierarchy
     0 is its values and 1 nothing. A person whose records differ there is shown at the lowest node above them."""
+    hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """For quasi-identifiers of which groups hide cells: which groups do, also where all their records agree."""
     told: Mapping[str, Any] = field(default_factory=dict)
     """What is told of how the groups were formed, as further keys of the JSON contract."""
 
@@ -47,18 +49,24 @@ class Grouping:
         return self.group_of_person[table.person_of_record]
 
 
-def without_left_out(table: Table, grouping: Grouping) -> tuple[Table, Grouping]:
-    """The table and its groups without those whom the method leaves out; refused where more are than may be."""
+def without_left_out(table: Table, grouping: Grouping, *, freely: bool = False) -> tuple[Table, Grouping]:
+    """The table and its groups without those whom the method leaves out; refused where more are than may be.
+
+    Parameters
+    ----------
+    freely
+        Whether any number may be (`Method.leaves_out_freely`).
+    """
     out = grouping.left_out
     n_out = int(out.sum())
     if not n_out:
         return table, grouping
-    if n_out > table.may_leave_out or n_out == table.n_persons:
+    if (n_out > table.may_leave_out and not freely) or n_out == table.n_persons:
         raise CannotSatisfyError(
             f"{n_out:,} of {table.n_persons:,} persons would be left out, but {table.may_leave_out:,} may be. Ask for "
             f"less, or allow more with max_suppressed={n_out + table.suppressed_persons}."
         )
-    smaller = replace(table.without_persons(out), may_leave_out=table.may_leave_out - n_out)
+    smaller = replace(table.without_persons(out), may_leave_out=max(table.may_leave_out - n_out, 0))
     group_of_person = np.empty(smaller.n_persons, np.int32)
     kept = ~out[table.person_of_record]
     group_of_person[smaller.person_of_record] = grouping.group_of_person[table.person_of_record[kept]]
@@ -81,6 +89,8 @@ class Method(Part, ABC):
     """Whether each of its groups meets each model; the verdict is recounted in any case."""
     is_one_for_all: ClassVar[bool] = False
     """Whether groups follow from classes that are the same for all, so that nobody can be moved to another."""
+    leaves_out_freely: ClassVar[bool] = False
+    """Whether it publishes some persons only, however few may be left out: a sample. It says how many these are."""
     cuts_by_width: ClassVar[bool] = False
     """Whether the widest quasi-identifier is cut, and not the one that loses least."""
 
@@ -88,6 +98,16 @@ class Method(Part, ABC):
     def needs_squares(self) -> bool:
         """Whether it asks for the sums of squares of persons, where it works on sums."""
         return True
+
+    @property
+    def own_models(self) -> tuple[Model, ...]:
+        """What it promises by itself, beside the models that are asked for."""
+        return ()
+
+    @property
+    def own_mask(self) -> str | None:
+        """The one mask that shows its groups as they are meant; None where any does."""
+        return None
 
     def prepared(self, table: Table) -> Prepared | None:
         """The method with what it can keep of a table between runs for different models; None where that is nothing."""

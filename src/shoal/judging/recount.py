@@ -29,12 +29,14 @@ from shoal.judging.values_apart import (
     with_excluded,
 )
 from shoal.judging.verdict import NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, Verdict, judge, judge_episodes
+from shoal.kernels.wildcards import matched
 from shoal.masking import MASKS, Mask
 from shoal.masking.ranges import Range
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, EVERYTHING, HISTORIES, JOINT, SPREAD_OF_RECORDS, GroupCounts
 from shoal.table.adversary import Known
 from shoal.table.columns import Codes, code_values, persons_of
+from shoal.table.label_sets import EVERYTHING as ANYTHING
 from shoal.table.own_columns import GROUP, MEMBER, RECORDS
 from shoal.table.sample import Sample
 from shoal.table.schema import Schema
@@ -63,6 +65,12 @@ RECORDS_BOUNDED = (
 GROUPS_HIDDEN = (
     "Values are perturbed, so no groups are visible: models are those of the grouping, which the steward keeps. What "
     "protects a person is measured by linkage."
+)
+
+
+MATCHES_ANYTHING = (
+    "A hidden cell is counted as matching anything, as sdcMicro does: models count for each row all who match it. "
+    "Risks are those of rows that look the same. Whoever knows what is hidden of a person may rule out some who match."
 )
 
 
@@ -196,6 +204,8 @@ def _look_at_release(
         several = seen.persons_in_several_groups
         if several:
             problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
+        if mask.matches_anything:
+            return _look_at_wildcards(seen, frame, schema, models, problems)
         needs = NEEDS.union(*(model.needs for model in models))
         counts = seen.counts(needs)
         if not mask.shows_groups:  # without what the steward keeps nobody can tell
@@ -246,6 +256,27 @@ def _look_at_release(
     elif hides_records:
         verdict = replace(verdict, notes=(*verdict.notes, RECORDS_BOUNDED))
     return risk, _saying_why(verdict, models, why_not), look_for_alone_apart(counts, frame, schema)
+
+
+def _look_at_wildcards(
+    seen: Observation, frame: pl.DataFrame, schema: Schema, models: Sequence[Model], problems: list[str]
+) -> tuple[Risk, Verdict, Alone]:
+    """A release whose hidden cells match anything: for each row the persons and records of all that match it."""
+    counts = seen.counts(NEEDS)
+    first = np.empty(seen.n_groups, np.int64)
+    first[seen.group_of_record[::-1]] = np.arange(seen.n_records)[::-1]
+    codes = []
+    for name in schema.quasi_names:
+        shown = frame[name].cast(pl.String).gather(first)
+        codes.append(np.where((shown == ANYTHING).fill_null(False).to_numpy(), -1, code_values(shown)[0]))
+    found = matched(np.stack(codes, axis=1).astype(np.int32), counts.persons, counts.records)
+    crowd = replace(_knowing(counts, frozenset({"persons", "records"})), persons=found[:, 0], records=found[:, 1])
+    verdict = judge(models, crowd, checked_from=PUBLISHED_TABLE, problems=problems, notes=[MATCHES_ANYTHING])
+    return (
+        measure_risk(seen, counts),
+        _saying_why(verdict, models, ["groups overlap"]),
+        look_for_alone(seen, frame, schema),
+    )
 
 
 def told_by_records(counts: GroupCounts) -> dict[str, tuple[int, int]]:

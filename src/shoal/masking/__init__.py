@@ -7,10 +7,14 @@ from shoal.masking.perturb import Perturb
 from shoal.masking.publish import Mask
 from shoal.masking.ranges import Range
 from shoal.masking.suppress import Suppress
+from shoal.masking.wildcards import Wildcards
 from shoal.registry import Registry
 
 MASKS: Registry[Mask] = Registry(
-    what="mask", contract=Mask, own=(Range, Mean, Suppress, Perturb, Anatomize, Permute), entry_points="shoal.masks"
+    what="mask",
+    contract=Mask,
+    own=(Range, Mean, Suppress, Wildcards, Perturb, Anatomize, Permute),
+    entry_points="shoal.masks",
 )
 """Every mask by its name."""
 
@@ -20,4 +24,4 @@ def mask_called(name: str) -> type[Mask]:
     return MASKS.get(name, Mask)
 
 
-__all__ = ["MASKS", "Anatomize", "Mask", "Mean", "Permute", "Perturb", "Range", "Suppress", "mask_called"]
+__all__ = ["MASKS", "Anatomize", "Mask", "Mean", "Permute", "Perturb", "Range", "Suppress", "Wildcards", "mask_called"]

@@ -11,6 +11,7 @@ from shoal.grouping import METHODS, Method
 from shoal.grouping.grouping import as_method
 from shoal.masking import MASKS
 from shoal.masking.publish import Mask, as_mask
+from shoal.policy.policy import DEFAULT_MASK
 
 
 def choose(method: str | Method, mask: str | Mask, options: Mapping[str, Any]) -> tuple[Method, Mask]:
@@ -24,7 +25,14 @@ def choose(method: str | Method, mask: str | Mask, options: Mapping[str, Any]) -
             f"Neither the method nor the mask has an option '{unknown[0]}'. "
             f"Options here are: {', '.join(sorted(known)) or 'none'}.{did_you_mean(unknown[0], known)}"
         )
-    return as_method(_made(method, method_class, options)), as_mask(_made(mask, mask_class, options))
+    made = as_method(_made(method, method_class, options))
+    own = made.own_mask
+    if own is not None and mask == DEFAULT_MASK:  # nobody asked for another
+        mask, mask_class = own, MASKS[own]
+    shown = as_mask(_made(mask, mask_class, options))
+    if own is not None and shown.name != own:
+        raise ParameterError(f"The method {made.name} goes with the mask {own} here, not with {shown.name}.")
+    return made, shown
 
 
 def _options_of(cls: type | None) -> list[str]:

@@ -30,11 +30,13 @@ class GroupedRecords:
     n_groups: int
     levels: Mapping[str, int] = field(default_factory=dict)
     """The lowest level that is shown of a quasi-identifier, where one is for all (`Grouping.levels`)."""
+    hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """Which groups hide a quasi-identifier, also where all their records agree (`Grouping.hidden`)."""
 
     @classmethod
     def of(cls, table: Table, grouping: Grouping) -> GroupedRecords:
         """The records of a table, grouped."""
-        return cls(grouping.group_of_record(table), grouping.n_groups, grouping.levels)
+        return cls(grouping.group_of_record(table), grouping.n_groups, grouping.levels, grouping.hidden)
 
     def level_of(self, column: NumberColumn | CategoryColumn) -> int:
         """The lowest level that is shown of a quasi-identifier."""

@@ -18,6 +18,7 @@ from shoal.masking.times import masked_times
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, JOINT, SPREAD_OF_RECORDS
 from shoal.parts import Part
+from shoal.table.label_sets import EVERYTHING
 from shoal.table.own_columns import GROUP, MEMBER
 from shoal.table.table import QuasiColumn, Table
 
@@ -42,6 +43,9 @@ class Mask(Part):
     whole group, or nothing), "mean", "noise"; "label" is what nobody can read back."""
     shows_groups: ClassVar[bool] = True
     """Whether the persons of a group look alike. Where they do not, models are judged by the grouping only."""
+    matches_anything: ClassVar[bool] = False
+    """Whether a hidden cell is counted as alike to anything, so that groups overlap and only persons and records can be
+    counted."""
     changes_numbers: ClassVar[bool] = False
     """Whether numbers are shown that nobody need have, such as means, so that nothing fits a person exactly."""
 
@@ -138,6 +142,8 @@ class Published:
     linked: pl.DataFrame | None = None
     """What the steward keeps where attributes are published apart, or no person ids: which values belong to one
     person."""
+    hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """Which groups hide a quasi-identifier (`Grouping.hidden`)."""
     levels: Mapping[str, int] = field(default_factory=dict)
     """The level at which a quasi-identifier is shown for all, where it is (`Grouping.levels`)."""
     excluded: pl.DataFrame | None = None
@@ -147,7 +153,16 @@ class Published:
 
 def publish(table: Table, grouping: Grouping, mask: Mask, *, rng: np.random.Generator | None = None) -> Published:
     """Mask a table by groups, in the way of the mask; noise is drawn from `rng`, and nothing else is."""
-    return replace(mask.publish(table, grouping, rng=rng), levels=grouping.levels)
+    return replace(mask.publish(table, grouping, rng=rng), levels=grouping.levels, hidden=grouping.hidden)
+
+
+def hidden_cells(published: Published, table: Table, mask: Mask) -> dict[str, Any]:
+    """How many cells of quasi-identifiers are hidden, where a mask shows values or nothing; as JSON has it."""
+    if mask.form != "agreed":
+        return {}
+    shown = published.frame.select(pl.col(list(table.quasi)).cast(pl.String))
+    of_column = {name: int((shown[name] == EVERYTHING).sum()) for name in shown.columns}
+    return {"suppressed_cells": sum(of_column.values()), "suppressed_cells_of_column": of_column}
 
 
 def published_by_labels(table: Table, grouping: Grouping, mask: Mask) -> Published:

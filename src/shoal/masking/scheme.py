@@ -125,7 +125,7 @@ def scheme_of(table: Table, published: Published, mask: Any) -> pl.DataFrame:
     """The scheme of a release, for masks that show a label per group."""
     group_of_record = np.empty(table.n_records, dtype=np.int32)
     group_of_record[published.record_of_published] = published.group_of_record
-    records = GroupedRecords(group_of_record, int(group_of_record.max()) + 1, published.levels)
+    records = GroupedRecords(group_of_record, int(group_of_record.max()) + 1, published.levels, published.hidden)
     labels = {column.name: mask.mask(column, records, table).cast(pl.String) for column in table.quasi.values()}
     return scheme_of_groups(table, records, labels, str(mask.name))
 

@@ -35,5 +35,7 @@ class Suppress(Mask):
         else:
             low, high, n_missing = records.extremes(column)
             agree = pl.Series((low == high) & ((n_missing == 0) | (n_missing == records.n_records)))
+        if column.name in records.hidden:
+            agree = agree & ~pl.Series(records.hidden[column.name])
         shown = Range().mask(column, records, table)
         return pl.select(pl.when(agree).then(shown).otherwise(pl.lit(EVERYTHING))).to_series()

@@ -79,7 +79,7 @@ def grouping_of(release: Released) -> Grouping:
     person = at if published.tables else table.person_of_record[at]  # sensitive tables: one row per person
     group_of_person = np.empty(table.n_persons, dtype=np.int32)
     group_of_person[person] = published.group_of_record
-    return Grouping(group_of_person, int(group_of_person.max()) + 1, levels=published.levels)
+    return Grouping(group_of_person, int(group_of_person.max()) + 1, levels=published.levels, hidden=published.hidden)
 
 
 def values_of(column: QuasiColumn) -> IntArray:

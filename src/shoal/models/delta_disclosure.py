@@ -49,7 +49,6 @@ class DeltaDisclosure(OnSensitive):
     needs: ClassVar[frozenset[str]] = frozenset({"values_of_group"})
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
-    flag: ClassVar[str | None] = "delta"
 
     def __post_init__(self) -> None:
         delta = as_fraction(self.delta, name="delta")

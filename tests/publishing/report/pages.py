@@ -110,7 +110,7 @@ MODELS = [shoal.PersonKAnonymity(k=5), shoal.HAffiliation(h=0.8)]
 KINDS = [
     "range", "mean", "suppress", "perturb", "anatomize", "anatomize range", "permute", "permute range",
     "no sensitive attribute", "no person column", "hierarchy", "budget", "few persons", "queries", "rules",
-    "usefulness", "usefulness number", "histories", "full-domain",
+    "usefulness", "usefulness number", "histories", "full-domain", "cells", "safepub",
 ]  # fmt: skip
 
 
@@ -134,6 +134,13 @@ def release_of(kind: str) -> Release:
             schema = Schema(quasi=["age", "zip"], sensitive=["disease"], kept=["education"],
                             dropped=["patient", "gender", "treatment", "visit_date"])  # fmt: skip
             return shoal.protect(frame, schema, [shoal.KAnonymity(k=3)], seed=5, allow_alone=True)
+        case "safepub":
+            many = made_up_patients(900, seed=3).unique("patient", keep="first").select("patient", "gender")
+            schema = Schema(person="patient", quasi=[Nominal("gender")])
+            return shoal.protect(many, schema, [], method="safepub", degree="none", seed=5)
+        case "cells":
+            models = [shoal.PersonKAnonymity(k=3)]
+            return shoal.protect(frame, SCHEMA, models, method="cell-suppression", missing_matches="all", seed=5)
         case "full-domain":
             ages = shoal.Number("age", shoal.Hierarchy.of_intervals(low=0, width=5, high=120))
             schema = Schema(person="patient", quasi=[ages, Nominal("gender")], sensitive=["disease"],

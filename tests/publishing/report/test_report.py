@@ -140,7 +140,7 @@ def test_sections_can_be_gone_to(reported: Made, kind: str) -> None:
     anchors = {each.attributes["href"][1:] for each in page.all("a")}
     names = [each.attributes["id"] for each in page.elements() if "id" in each.attributes]
     assert anchors == set(names)
-    assert len(names) == len(set(names)) == (9 if "usefulness" in kind or kind == "full-domain" else 8)
+    assert len(names) == len(set(names)) == (9 if "usefulness" in kind or kind in ("full-domain", "safepub") else 8)
     assert page.all("html")[0].attributes["lang"] == "en"
 
 

@@ -18,7 +18,7 @@ from shoal.judging.verdict import not_met
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.history import changes_histories, mask_histories
 from shoal.masking.parting import linked_values
-from shoal.masking.publish import Published, publish
+from shoal.masking.publish import Published, hidden_cells, publish
 from shoal.masking.ranges import lone_ends, steps_shown
 from shoal.masking.secrecy import secret_order
 from shoal.measuring.aggregates import aggregate_error_of
@@ -59,7 +59,7 @@ class MemoryEngine(Engine):
         with stage("grouping", job.progress) as told:
             history = coded.history
             grouping = group_by_size(job, coded, history, rng)
-            table, grouping = without_left_out(table, grouping)
+            table, grouping = without_left_out(table, grouping, freely=job.method.leaves_out_freely)
             told.counts = {"groups": grouping.n_groups}
         hidden = None
         if changes_histories(coded.models, history):
@@ -95,7 +95,11 @@ class MemoryEngine(Engine):
             mask=job.mask,
             seed=job.seed,
             seconds=time.perf_counter() - started,
-            told={**({"mended": list(job.what_was_mended)} if job.policy.mend else {}), **grouping.told},
+            told={
+                **({"mended": list(job.what_was_mended)} if job.policy.mend else {}),
+                **grouping.told,
+                **hidden_cells(published, table, job.mask),
+            },
             notes=(
                 *sentences(job.what_was_mended),
                 *notes_on(table),

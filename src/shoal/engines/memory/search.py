@@ -71,7 +71,7 @@ def _grouped(job: Job, coded: Coded, history: History, size: int, rng: np.random
 
 def _judged(job: Job, coded: Coded, grouping: Grouping, rng: np.random.Generator) -> Verdict:
     """What the models that are sought say of a release with these groups."""
-    table, grouping = without_left_out(coded.table, grouping)
+    table, grouping = without_left_out(coded.table, grouping, freely=job.method.leaves_out_freely)
     published = publish(table, grouping, job.mask, rng=rng)
     sought = [model for model in coded.models if model.is_searched]
     return look_at_release(

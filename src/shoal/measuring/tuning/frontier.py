@@ -151,7 +151,8 @@ def tune(
     knowledge, history, line_of
         As in `protect`.
     cut, ties, effort, alpha, spread, m, variable, gamma, b, start, repair, nominal, length, cell, moves, order,
-    weights, lowest, highest, aggregate, time_limit
+    weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
+    epsilon, delta, degree, levels
         Options of a method that is given by its name.
     code_extremes, noise, round_to_domain, quasi_as
         Options of a mask that is given by its name.

@@ -115,8 +115,7 @@ class Workbench:
 
     def would_be_released(self, point: Point, rng: np.random.Generator) -> WouldBeReleased:
         """What a setting would publish."""
-        grouping = self._group(point.models, point.method)
-        table, grouping = without_left_out(self._cut(point.models), grouping)
+        table, grouping = self._left(self._group(point.models, point.method), point.models, point.method)
         shown = table
         if changes_histories(point.models, self.history):
             histories = mask_histories(table, grouping, point.models, self.history)
@@ -134,8 +133,12 @@ class Workbench:
         prepared = self._prepared[method]
         return method.group(self.table, of_groups, silent) if prepared is None else prepared.group(of_groups)
 
+    def _left(self, grouping: Grouping, models: tuple[Model, ...], method: Method) -> tuple[Table, Grouping]:
+        """The table and its groups without those whom the method leaves out."""
+        return without_left_out(self._cut(models), grouping, freely=method.leaves_out_freely)
+
     def _measured(self, models: tuple[Model, ...], method: Method, grouping: Grouping, started: float) -> Point:
-        table, grouping = without_left_out(self._cut(models), grouping)
+        table, grouping = self._left(grouping, models, method)
         histories = None
         if changes_histories(models, self.history):
             histories = mask_histories(table, grouping, models, self.history)
