@@ -259,7 +259,7 @@ def test_a_messy_file(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
 
     steward.step(page, "Protect")
     steward.set_percent(page, "record risk", 25)
-    steward.set_percent(page, "value risk of Diagnose", 75)
+    steward.set_percent(page, "value risk of Diagnose", 90)
     find_and_make(page)
     handed_out = check_release(page, served, tmp_path)
     first = (handed_out / "release.csv").read_text(encoding="utf-8-sig").splitlines()[0]
