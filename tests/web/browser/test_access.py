@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.web.browser import steward
-from tests.web.browser.conftest import Served, axe_findings, go
-from tests.web.serving import as_saved
+from tests.web.browser.conftest import Served, axe_findings, go, ready
 
 Opened = Callable[..., Any]
 Serve = Callable[..., Served]
@@ -49,19 +48,16 @@ def test_nothing_serious_is_found_in_an_empty_project(serve: Serve, open_page: O
         assert axe_findings(page) == [], place
 
 
-def undo_all(page: Any, demo: Served) -> None:
+def undo_all(page: Any) -> None:
     """Take back what a test chose in the demo project, which others look at."""
     while True:
-        go(page, demo, "/protect")
         undo = page.get_by_role("button", name=re.compile("^Undo: "))
         undo.wait_for()
         if undo.is_disabled():
             return
-        version = as_saved(demo.project).chosen.version
-        undo.click()
-        page.wait_for_timeout(300)
-        while as_saved(demo.project).chosen.version == version:
-            page.wait_for_timeout(100)
+        with page.expect_navigation():  # the page is loaded again
+            undo.click()
+        ready(page)
 
 
 def test_nothing_serious_is_found_while_models_are_set_one_by_one(demo: Served, open_page: Opened) -> None:
@@ -73,15 +69,15 @@ def test_nothing_serious_is_found_while_models_are_set_one_by_one(demo: Served, 
     page.get_by_label("What is shown of a group").select_option("perturb")
     page.get_by_label("Means and noise: noise").wait_for()
     assert axe_findings(page) == []
-    undo_all(page, demo)
+    undo_all(page)
 
 
 @pytest.mark.parametrize("width", [390, 1440])
 def test_nothing_sticks_out_of_a_page(demo: Served, open_page: Opened, width: int) -> None:
     page = open_page(demo, viewport={"width": width, "height": 900}, color_scheme="dark")
-    for place, heading in PLACES.items():
+    for place in ("/risk", "/protect", "/release"):
         go(page, demo, place)
-        page.get_by_role("heading", name=heading).wait_for()
+        page.get_by_role("heading", name=PLACES[place]).wait_for()
         page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"), place
 
@@ -106,7 +102,7 @@ def test_an_error_is_seen_where_the_steward_is(demo: Served, open_page: Opened) 
     said.wait_for(state="detached")
     page.get_by_role("button", name=re.compile("^Undo: the goal")).click()
     page.wait_for_function("() => document.querySelectorAll('.sh-goal input[type=checkbox]:checked').length === 1")
-    undo_all(page, demo)
+    undo_all(page)
 
 
 def test_each_page_has_one_heading_and_landmarks(demo: Served, open_page: Opened) -> None:
