@@ -152,7 +152,8 @@ def test_only_the_model_that_is_broken_says_who_goes() -> None:
 
 def test_nothing_is_given_up_where_nothing_must_be() -> None:
     table = table_of([2, 2, 2, 2])
-    assert spent(table, [GBalance(g=0.5)], max_suppressed=3, max_records=1) is table
+    kept = spent(table, [GBalance(g=0.5)], max_suppressed=3, max_records=1)
+    assert (kept.frame is table.frame, kept.suppressed_persons, kept.may_leave_out) == (True, 0, 3)
 
 
 def test_the_notes_say_what_was_left_out() -> None:
