@@ -46,7 +46,6 @@ WAYS: tuple[tuple[str, ...], ...] = (
     ("--matching-l", "2"),
     ("--history-k", "2"),
     ("--history-k", "2", "--history-m", "2", "--history-confidence", "0.9", "--count-k", "2"),
-    ("--history-confidence", "0.9"),
     ("--cut", "median", *SPREAD),
     ("--alpha", "0.5", *SPREAD),
     ("--method", "mondrian", *SPREAD),
