@@ -146,7 +146,7 @@ def test_all_faults_are_told_together_with_their_places(tmp_path: Path) -> None:
         "models.k-anonymity: k must be a whole number",
         "models.l-diversity: l-diversity has no parameter 'kin'",
         "models.t-closeness[2]: t must",
-        "budget.max_suppressed: must be at least 0",
+        "budget.max_suppressed: must be a whole number of persons, 0 or more",
         "budget.max_records: must be a whole number",
     ]:
         assert place in told

@@ -409,7 +409,7 @@ _budget = _together(
     "Method",
     _flag("--max-suppressed", type=Suppressed(), metavar="N|N%", is_common=True, help="Leave out at most N "
           "persons, or N % of them. Only where the models cannot be met otherwise."),
-    _flag("--max-records", type=click.IntRange(min=1), metavar="N", is_common=True, help="Publish at most N records "
+    _flag("--max-records", type=click.IntRange(min=1), metavar="N", help="Publish at most N records "
           "per person. Only where the models cannot be met otherwise."),
     _flag("--episode", metavar="CUT", help="Cut the records of a person into episodes, each under a pseudonym of its "
           "own: '90 days', '12 weeks' or '5 records'."),

@@ -206,7 +206,8 @@ def test_every_method_forms_groups_that_hold_in_every_table(method: str) -> None
     options = {"m": 3} if method in ("buckets", "anatomy") else {}
     release = protect_star(few_visitors(), VISITS, schema, models, seed=1, method=method, **options)
     person, visit = release.verdict.tables
-    assert person.groups == release.assessment.groups > 1
+    least = 1 if METHODS[method].is_one_for_all else 2  # levels of columns that have no hierarchy: shown or not
+    assert person.groups == release.assessment.groups >= least
     assert visit.persons_per_group is not None
     assert visit.persons_per_group[0] >= 3
     assert all(model.holds for model in visit.models)
