@@ -150,7 +150,7 @@ def test_models_and_columns_that_need_the_whole_table_are_refused(file: Path) ->
     unlinked = shoal.Schema(person="who", quasi=["age"], dropped=names, person_ids="none")
     with pytest.raises(ParameterError, match="person_ids"):
         protect_file(file, unlinked, MODELS, file.parent.parent / "out")
-    with pytest.raises(SchemaError, match="person ids"):
+    with pytest.raises(SchemaError, match="which records are one person's"):
         verify_file(file, unlinked, MODELS)
     with_time = shoal.Schema(person="who", quasi=["age"], time="born",
                              dropped=[n for n in table(1).columns if n not in ("who", "age", "born")])  # fmt: skip

@@ -19,6 +19,7 @@ from shoal.engines.stream import protect_file, verify_file
 from shoal.errors import ParameterError, PrivacyNotMetError, SchemaError
 from shoal.models import Model
 from shoal.reading import read
+from tests.engines.stream.tables import flat
 
 SCHEMA = shoal.Schema(person="person", quasi=["age"], sensitive=["one", "two"], time="time")
 MADE = [shoal.HistoryK(k=2, m=1), shoal.CountK(k=2)]
@@ -51,7 +52,7 @@ def test_a_file_is_judged_as_in_memory(seed: int, asked: list[Model], ending: st
             patch.setattr("shoal.reading.csv.BLOCK_BYTES", 40 * portion)
             found = verify_file(file, SCHEMA, asked, portion=portion)
         assert found.verdict.to_dict() == held.verdict.to_dict()
-        assert found.risk == held.risk
+        assert flat(found.risk) == pytest.approx(flat(held.risk), rel=1e-12)  # sums of averages differ in the last bit
 
 
 PLAIN = replace(SCHEMA, time=None, dropped=["time"])
