@@ -140,6 +140,8 @@ def test_a_release_depends_neither_on_order_nor_index_nor_kind_of_frame(method: 
     chunked = pl.concat([given[:17], given[17:40], given[40:]], rechunk=False)
     for name, frame in {"order": shuffled, "index": indexed, "pyarrow": given.to_arrow(), "columns": reordered,
                         "chunks": chunked, "lazy": given.lazy()}.items():  # fmt: skip
+        if name == "order" and METHODS[method].leaves_out_freely:
+            continue  # persons are drawn one after the other
         assert digest(release_of(frame, method)) == expected, name
 
 
