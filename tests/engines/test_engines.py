@@ -110,7 +110,7 @@ def expected_to_hold(outcome: Outcome, schema: shoal.Schema, models: Sequence[An
         assert (told.name, told.asked, told.holds, told.checked_from) == (
             counted.name, counted.asked, counted.holds, counted.checked_from)  # fmt: skip
         assert told.reached == pytest.approx(counted.reached, rel=1e-12)
-    for name, value in vars(seen.risk).items():
+    for name, value in seen.risk.to_dict().items():
         assert getattr(release.risk, name) == pytest.approx(value, rel=1e-12, nan_ok=True), name
 
 
