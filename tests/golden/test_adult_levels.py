@@ -29,6 +29,9 @@ def adult() -> tuple[pl.DataFrame, shoal.Schema]:
     return frame, shoal.Schema(quasi=quasi, sensitive=["occupation"])
 
 
+pytestmark = pytest.mark.data
+
+
 @pytest.mark.parametrize(
     ("model", "limit", "levels", "left_out", "granularity", "loss", "classes"),
     [

@@ -170,6 +170,7 @@ def test_a_tree_that_goes_on_from_parts_keeps_them_apart() -> None:
     assert len(parts_of_group) == grouping.n_groups > 3
 
 
+@pytest.mark.data
 @pytest.mark.skipif(not ADULT.is_dir(), reason="the table Adult is not in the folder that SHOAL_DATA names")
 def test_adult_with_the_hierarchies_of_arx() -> None:
     """ARX 3.9.2 has 0.9671 in its example setting, run beside it."""

@@ -40,12 +40,18 @@ def keeps(limits: Limits, counts: list[int]) -> bool:
     )
 
 
-@given(st.integers(0, 2**32), st.integers(1, 40), st.sampled_from(LIMITS), st.integers(0, 2), st.integers(0, 2))
-def test_cells_of_kinds(seed: int, n: int, limits: Limits, first: int, second: int) -> None:
+@given(st.integers(0, 2**32), st.integers(1, 40), st.sampled_from(LIMITS), st.integers(0, 2), st.integers(0, 2),
+       st.sampled_from([0, 2]))  # fmt: skip
+def test_cells_of_kinds(seed: int, n: int, limits: Limits, first: int, second: int, different: int) -> None:
+    """A cell keeps to the limits, and has so many different values as are asked for."""
     kinds, _, own = drawn_kinds(seed, n)
+    chance = random.Random(seed)
+    held = [chance.sample(range(3), chance.randint(1, 2)) for _ in range(n)]
+    of_kind = np.array([[*values, -1][:different] for values in held], np.int32).reshape(n, different)
+    values = recoding.Values(of_kind, np.array([0, different] if different else [0]))
     left = np.array(sorted(random.Random(seed).sample(range(n), (n + 1) // 2)), np.int32)
     places = np.array([first, N_LEVELS + second])
-    cell_of_left, kept = recoding.cells_of_kinds(kinds, places, left, limits)
+    cell_of_left, kept = recoding.cells_of_kinds(kinds, places, left, limits, values)
     cells: dict[tuple[int, ...], list[int]] = {}
     for kind in left.tolist():
         cells.setdefault(tuple(kinds.node[kind, places].tolist()), []).append(kind)
@@ -54,7 +60,9 @@ def test_cells_of_kinds(seed: int, n: int, limits: Limits, first: int, second: i
         for which in range(len(kept))
     ] == list(cells.values())
     assert kept.tolist() == [
-        keeps(limits, [count for kind in members for count in own[kind]]) for members in cells.values()
+        keeps(limits, [count for kind in members for count in own[kind]])
+        and len({value for kind in members for value in held[kind]}) >= different
+        for members in cells.values()
     ]
 
 

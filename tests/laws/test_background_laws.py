@@ -28,11 +28,16 @@ WAYS = [
 ]
 APART = [name for name, cls in MASKS.items() if not getattr(cls, "links_values", True)]
 MANNERS = [
-    *((mask, {}, most) for mask in MASKS if mask not in APART for most in (1, 2)),
+    *(
+        (name, {}, most)
+        for name, mask in MASKS.items()
+        if name not in APART and not mask.matches_anything
+        for most in (1, 2)
+    ),
     *((mask, {"quasi_as": shown}, 1) for mask in APART for shown in ("exact", "range")),
     *(("anatomize", {"quasi_as": shown}, 2) for shown in ("exact", "range")),
 ]
-"""Every mask, with its ways to show quasi-identifiers, and how many records a person has at the most."""
+"""Every mask whose groups do not overlap, its ways to show quasi-identifiers, and the most records of a person."""
 
 Person = list[tuple[Any, ...]]
 

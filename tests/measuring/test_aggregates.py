@@ -52,11 +52,15 @@ def released(table: Table, grouping: Grouping, mask: Any) -> SimpleNamespace:
     order = np.argsort(table.person_of_record, kind="stable") if mask.name != "anatomize" else None
     if order is None:
         published = SimpleNamespace(
-            tables={"x": 0}, record_of_published=np.arange(table.n_persons), group_of_record=grouping.group_of_person
+            tables={"x": 0},
+            record_of_published=np.arange(table.n_persons),
+            group_of_record=grouping.group_of_person,
+            levels={},
+            hidden={},
         )
     else:
         group = grouping.group_of_person[table.person_of_record[order]]
-        published = SimpleNamespace(tables={}, record_of_published=order, group_of_record=group)
+        published = SimpleNamespace(tables={}, record_of_published=order, group_of_record=group, levels={}, hidden={})
     return SimpleNamespace(table=table, published=published, mask=mask)
 
 

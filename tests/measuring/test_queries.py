@@ -334,7 +334,7 @@ def test_what_cannot_be_answered_is_refused(patients: Table) -> None:
 
 def test_masks_say_what_they_show() -> None:
     shown = {name: shown_by(mask()) for name, mask in MASKS.items() if getattr(mask, "shows_groups", True)}
-    assert list(shown.values()) == ["range", "mean", "suppress", "group", "group"]
+    assert list(shown.values()) == ["range", "mean", "suppress", "suppress", "group", "group"]
     assert shown_by(MASKS["perturb"]()) == "perturb"
     assert {shown_by(mask(quasi_as="range")) for mask in (Anatomize, Permute)} == {"range+group"}
     with pytest.raises(ParameterError, match="not answered on the mask 'other'"):

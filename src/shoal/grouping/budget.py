@@ -40,7 +40,7 @@ def within_budget(
     max_suppressed = persons_of(max_suppressed, table.n_persons)
     _check(max_records)
     if (max_suppressed == 0 and max_records is None) or _holds(table, models):
-        return replace(table, may_leave_out=max_suppressed)
+        return replace(table, may_leave_out=max_suppressed) if max_suppressed else table
     if max_records is not None:
         table = _sample_heavy(table, models, max_records, rng)
     for _ in range(max_suppressed + 1):

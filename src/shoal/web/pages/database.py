@@ -30,7 +30,9 @@ class FromDatabase:
             ui.html("Read from a database", tag="summary", sanitize=False)
             with layout.row().classes("sh-row-end"):
                 self._field(
-                    "address", "Address", "postgresql://host/database, sqlite:///file.db, duckdb:///file.duckdb"
+                    "address",
+                    "Address",
+                    "postgresql://host/database, sqlite:///folder/file.db, duckdb:///folder/file.duckdb",
                 )
                 self._field("table", "Table", "or a query below")
             with layout.row().classes("sh-row-end"):
