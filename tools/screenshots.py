@@ -102,6 +102,7 @@ def take_all(chromium: str, address: str, folder: Path) -> None:
 def take(page: Any, file: Path, step: str) -> None:
     """What a window shows: of Protect the part with the frontier."""
     page.wait_for_load_state("networkidle")
+    page.get_by_text("Counting ...", exact=True).wait_for(state="detached")
     if step == "protect":
         page.locator("[data-point]").first.wait_for()
         page.get_by_role("heading", name="What it costs").evaluate(
