@@ -200,39 +200,65 @@ def _look_at_release(
     if linked is not None and not mask.shows_groups:
         return _look_at_perturbed(frame, schema, models, linked, problems)
     if mask.links_values:
-        seen = Observation.of_frame(frame, schema)
-        several = seen.persons_in_several_groups
-        if several:
-            problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
-        if mask.matches_anything:
-            return _look_at_wildcards(seen, frame, schema, models, problems)
-        needs = NEEDS.union(*(model.needs for model in models))
-        counts = seen.counts(needs)
-        if not mask.shows_groups:  # without what the steward keeps nobody can tell
-            verdict = judge(
-                models, _knowing(counts, frozenset()), checked_from=PUBLISHED_TABLE, problems=problems,
-                notes=[GROUPS_HIDDEN],
-            )  # fmt: skip
-            return measure_risk(seen, counts), _saying_why(verdict, models, ()), _alone_in_whole(seen, frame, schema)
-        counts = with_population(counts, seen, frame, schema, drawn[1], form=mask.form)
-        kept, misfits = _kept_counts(seen, excluded, models)
-        if schema.weight in frame.columns:
-            counts = with_weights(counts, seen, drawn[0])
-        elif drawn[0] is not None:
-            kept = with_weights(kept or counts, seen, drawn[0])
-        verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits], steward=kept)
-        why_not = ["the published quasi-identifiers may not be the real ones"]
-        if rules_known(models) is None:
-            why_not = ["no rules are known"]
-        risk = _with_population(measure_risk(seen, counts), seen, counts, drawn[0], frame, schema)
-        return risk, _saying_why(verdict, models, why_not), look_for_alone(seen, frame, schema)
+        return _look_at_linked(frame, schema, models, mask, excluded, drawn, problems)
+    return _look_at_apart(frame, schema, models, mask, tables, linked, problems)
+
+
+def _look_at_linked(
+    frame: pl.DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    mask: type[Mask],
+    excluded: pl.DataFrame | None,
+    drawn: Drawn,
+    problems: list[str],
+) -> tuple[Risk, Verdict, Alone]:
+    """A release in which every record shows its quasi-identifiers beside its sensitive values."""
+    seen = Observation.of_frame(frame, schema)
+    several = seen.persons_in_several_groups
+    if several:
+        problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
+    if mask.matches_anything:
+        return _look_at_wildcards(seen, frame, schema, models, problems)
+    needs = NEEDS.union(*(model.needs for model in models))
+    counts = seen.counts(needs)
+    if not mask.shows_groups:  # without what the steward keeps nobody can tell
+        verdict = judge(
+            models, _knowing(counts, frozenset()), checked_from=PUBLISHED_TABLE, problems=problems,
+            notes=[GROUPS_HIDDEN],
+        )  # fmt: skip
+        return measure_risk(seen, counts), _saying_why(verdict, models, ()), _alone_in_whole(seen, frame, schema)
+    counts = with_population(counts, seen, frame, schema, drawn[1], form=mask.form)
+    kept, misfits = _kept_counts(seen, excluded, models)
+    if schema.weight in frame.columns:
+        counts = with_weights(counts, seen, drawn[0])
+    elif drawn[0] is not None:
+        kept = with_weights(kept or counts, seen, drawn[0])
+    verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits], steward=kept)
+    why_not = ["the published quasi-identifiers may not be the real ones"]
+    if rules_known(models) is None:
+        why_not = ["no rules are known"]
+    risk = _with_population(measure_risk(seen, counts), seen, counts, drawn[0], frame, schema)
+    return risk, _saying_why(verdict, models, why_not), look_for_alone(seen, frame, schema)
+
+
+def _look_at_apart(
+    frame: pl.DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    mask: type[Mask],
+    tables: Mapping[str, pl.DataFrame],
+    linked: pl.DataFrame | None,
+    problems: list[str],
+) -> tuple[Risk, Verdict, Alone]:
+    """A release that publishes sensitive values apart from quasi-identifiers."""
     counts, misfits = count_apart(frame, schema, tables, mask=mask)
     problems += misfits
     is_visible = not groups_are_alike(frame, schema)
     notes = [IDENTITIES_VISIBLE] if is_visible else []
     if not mask.has_tables:
         notes.append(TAKEN_AS_PERMUTED)
-    why_not = []
+    why_not: list[str] = []
     if not misfits and any(model.needs & BACKGROUND for model in models):
         counts, why_not = with_rules_applied(counts, frame, schema, tables, rules_known(models))
         notes += [] if why_not else [QUASI_TAKEN_AS_EXACT]
