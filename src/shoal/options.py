@@ -43,5 +43,6 @@ class Options(TypedDict, total=False):
     levels: str | Mapping[str, float] | None
     code_extremes: bool
     noise: Literal["centred", "rescaled", "published", "hybrid"]
+    distribution: Literal["normal", "uniform", "laplace", "residuals"]
     round_to_domain: bool
     quasi_as: Literal["exact", "range"]

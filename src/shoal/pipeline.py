@@ -106,7 +106,7 @@ def protect(
     weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
     epsilon, delta, degree, levels
         Options of a method that is given by its name.
-    code_extremes, noise, round_to_domain, quasi_as
+    code_extremes, noise, distribution, round_to_domain, quasi_as
         Options of a mask that is given by its name.
     seed
         Governs ties and samples only; pseudonyms and record order always come from secure randomness.

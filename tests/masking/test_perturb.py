@@ -340,3 +340,78 @@ def test_options_are_checked() -> None:
         Perturb(noise="uniform")
     with pytest.raises(ParameterError, match="round_to_domain"):
         Perturb(round_to_domain="yes")  # type: ignore[arg-type]
+
+
+# --- other distributions than the normal ------------------------------------------------------------------------------
+
+SHAPES = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}
+"""The fourth moment of a draw, of which the variance is 1."""
+
+
+@pytest.mark.parametrize("most_records", [1, 4])
+@pytest.mark.parametrize("noise", ["centred", "rescaled"])
+@pytest.mark.parametrize("distribution", ["uniform", "laplace", "residuals"])
+def test_every_distribution_keeps_the_covariance(distribution: str, noise: str, most_records: int) -> None:
+    table, grouping = example(most_records=most_records)
+    mask = Perturb(noise=noise, distribution=distribution)
+    found = [moments(table, mask.publish(table, grouping, rng=np.random.default_rng(s))) for s in range(DRAWS)]
+    assert errors_of_means(np.array([one.covariance_after for one in found]), found[0].covariance_before).max() < 4.5
+    means = np.array([one.mean_after for one in found])
+    if noise == "centred":
+        assert means == pytest.approx(np.tile(found[0].mean_before, (DRAWS, 1)), abs=1e-3)
+    else:
+        assert errors_of_means(means, found[0].mean_before).max() < 4.5
+
+
+def one_column(n: int) -> tuple[Table, Grouping]:
+    """Numbers in one group, so that nothing but noise is shown of them."""
+    values = np.random.default_rng(1).integers(0, 10_000, n)
+    table = Table.from_frame(pl.DataFrame({"x": values}), Schema(quasi=["x"]))
+    return table, Grouping(np.zeros(n, np.int32), 1)
+
+
+@pytest.mark.parametrize("is_secret", [False, True])
+@pytest.mark.parametrize("distribution", sorted(SHAPES))
+def test_the_shape_of_a_distribution(distribution: str, is_secret: bool) -> None:
+    table, grouping = one_column(40_000)
+    mask = Perturb(noise="published", distribution=distribution)
+    rng = None if is_secret else np.random.default_rng(5)
+    shown = masked_of(table, mask.publish(table, grouping, rng=rng))[:, 0]
+    draws = (shown - numbers_of(table).mean()) / numbers_of(table).std(ddof=1)
+    assert draws.mean() == pytest.approx(0, abs=0.03)
+    assert (draws**2).mean() == pytest.approx(1, abs=0.04)
+    assert (draws**4).mean() == pytest.approx(SHAPES[distribution], rel=0.12)
+    if distribution == "uniform":
+        assert np.abs(draws).max() < np.sqrt(3) + 1e-4
+
+
+def test_residuals_are_those_of_somebody() -> None:
+    """By the definition: mean of the group plus the residual of a record drawn, times the root of N / (N - G)."""
+    table, grouping = example()
+    values, group = numbers_of(table), grouping.group_of_record(table)
+    means = np.stack([values[group == g].mean(axis=0) for g in range(grouping.n_groups)])[group]
+    factor = np.sqrt(len(values) / (len(values) - grouping.n_groups))
+    possible = factor * (values - means)
+    for rng in (None, np.random.default_rng(4)):
+        mask = Perturb(noise="published", distribution="residuals")
+        drawn_noise = masked_of(table, mask.publish(table, grouping, rng=rng)) - means
+        away = np.abs(drawn_noise[:, None, :] - possible[None, :, :]).max(axis=2)
+        assert away.min(axis=1).max() < 0.001
+        assert len(set(away.argmin(axis=1))) > 15
+
+
+def test_residuals_of_a_column_that_follows_from_others() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(0, 50, 40), rng.integers(0, 50, 40)
+    table = Table.from_frame(
+        pl.DataFrame({"a": a, "b": b, "sum": a + b, "one": 1}), Schema(quasi=["a", "b", "sum", "one"])
+    )
+    grouping = even_groups(table, 8)
+    masked = masked_of(table, Perturb(distribution="residuals").publish(table, grouping))
+    assert masked[:, 2] == pytest.approx(masked[:, 0] + masked[:, 1], abs=0.02)
+    assert (masked[:, 3] == 1).all()
+
+
+def test_residuals_do_not_go_with_hybrid_noise() -> None:
+    with pytest.raises(ParameterError, match="residuals that are drawn twice"):
+        Perturb(noise="hybrid", distribution="residuals")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import CannotSatisfyError, SchemaError
+from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
 from shoal.masking.mean import MORE_DECIMALS, Mean
 from shoal.masking.publish import Mask, Published
@@ -36,6 +36,10 @@ class Perturb(Mask):
         "published": independent draws as in the paper's Theorem 2, which inflate the covariance.
         "hybrid": draws that have exactly the covariance of the group, for each group by itself: means and covariances
         of groups and of the table are exact (R-microhybrid, Domingo-Ferrer and Gonzalez-Nicolas, 2010).
+    distribution
+        What noise is drawn from, with the same covariance: "normal"; "uniform", which is bounded; "laplace", which has
+        more small and more large draws; "residuals": what other persons are off the mean of their group, drawn with
+        replacement, so that noise has the shape that the data have.
     round_to_domain
         Round to the decimals that a column has and clip to its extent. It changes means and covariances:
         `shoal.measuring.statistics.moments` says how much.
@@ -43,7 +47,7 @@ class Perturb(Mask):
     Notes
     -----
     With W the scatter of records around the mean of their group, N records, G groups and one record per person, noise
-    is normal with covariance S = W / (N - G). Noise that is centred in a group of n has the expected scatter (n - 1) S,
+    has covariance S = W / (N - G). Noise that is centred in a group of n has the expected scatter (n - 1) S,
     over all groups (N - G) S = W: so no factor n / (n - 1) is needed, the N - G in S is that factor. Independent draws
     have the expected scatter (N - 1) S, which is too much by (G - 1) S = (G - 1) / (N - G) W; "rescaled" draws with
     W / (N - 1) instead.
@@ -64,6 +68,9 @@ class Perturb(Mask):
     noise: Literal["centred", "rescaled", "published", "hybrid"] = field(
         default="centred", metadata=option("How noise is drawn: which means and covariances stay exact.")
     )
+    distribution: Literal["normal", "uniform", "laplace", "residuals"] = field(
+        default="normal", metadata=option("What noise is drawn from, with the same covariance.")
+    )
     round_to_domain: bool = field(default=False, metadata=option("Round and clip to what the column can hold."))
     name: ClassVar[str] = "perturb"
     form: ClassVar[str] = "noise"
@@ -74,6 +81,14 @@ class Perturb(Mask):
     shows_groups: ClassVar[bool] = False
     changes_numbers: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.noise == "hybrid" and self.distribution == "residuals":
+            raise ParameterError(
+                "noise = 'hybrid' gives every group its own covariance, which residuals that are drawn twice in a "
+                "group cannot have. Choose another distribution, or noise = 'centred'."
+            )
+
     def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
         """The perturbed table; noise from `rng`, or else from the system's secure randomness."""
         columns = [column for column in table.quasi.values() if isinstance(column, NumberColumn)]
@@ -83,23 +98,41 @@ class Perturb(Mask):
                 "The mask perturb gives all records of a person the same noise, by which they could be put together "
                 "again: with person_ids='none' choose range, mean or suppress."
             )
-        normal = _secret_normal if rng is None else rng.standard_normal
         scaled = np.stack([_scaled(column) for column in columns], axis=1)
         group = grouping.group_of_record(table)
         means = _means(scaled, group, grouping.n_groups)
-        noise = self._noise(scaled - means[group], table, grouping, normal((table.n_persons, len(columns))))
+        residuals = scaled - means[group]
+        noise = self._noise(residuals, table, grouping, self._drawn(residuals, table.n_persons, rng))
         masked = means[group] + noise[table.person_of_record]
         published = Mean().publish(table, grouping)
         order = published.record_of_published
         shown = [self._shown(column, masked[order, j]).alias(column.name) for j, column in enumerate(columns)]
         return replace(published, frame=published.frame.with_columns(shown))
 
+    def _drawn(
+        self, residuals: NDArray[np.float64], n_persons: int, rng: np.random.Generator | None
+    ) -> NDArray[np.float64]:
+        """For each person draws with mean 0 and the unit matrix as covariance.
+
+        Those of residuals have it in the directions in which there are any.
+        """
+        if self.distribution == "residuals":
+            at = (_uniform((n_persons,), rng) * len(residuals)).astype(np.int64)
+            return (residuals @ _inverse_root(residuals.T @ residuals / len(residuals)))[at]
+        shape = n_persons, residuals.shape[1]
+        if self.distribution == "normal":
+            return _secret_normal(shape) if rng is None else rng.standard_normal(shape)
+        centred = _uniform(shape, rng) - 0.5
+        if self.distribution == "uniform":
+            return centred * np.sqrt(12.0)
+        return -np.sign(centred) * np.log1p(-2.0 * np.abs(centred)) / np.sqrt(2.0)
+
     def _noise(
-        self, residuals: NDArray[np.float64], table: Table, grouping: Grouping, normal: NDArray[np.float64]
+        self, residuals: NDArray[np.float64], table: Table, grouping: Grouping, drawn: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The noise of each person."""
         if self.noise == "hybrid":
-            return _hybrid_noise(residuals, table, grouping, normal)
+            return _hybrid_noise(residuals, table, grouping, drawn)
         weight = table.records_of_person.astype(np.float64)
         group, n_groups = grouping.group_of_person, grouping.n_groups
         n_of_group = np.bincount(group, weights=weight, minlength=n_groups)
@@ -108,7 +141,7 @@ class Perturb(Mask):
         else:
             squares = np.bincount(group, weights=weight**2, minlength=n_groups)
             freedom = float((n_of_group - squares / n_of_group).sum())
-        noise = normal @ noise_root(residuals.T @ residuals, freedom)
+        noise = drawn @ noise_root(residuals.T @ residuals, freedom)
         if self.noise == "centred":
             centres = [np.bincount(group, weights=weight * part, minlength=n_groups) / n_of_group for part in noise.T]
             noise -= np.stack(centres, axis=1)[group]
@@ -136,7 +169,7 @@ class Perturb(Mask):
 
 
 def _hybrid_noise(
-    residuals: NDArray[np.float64], table: Table, grouping: Grouping, normal: NDArray[np.float64]
+    residuals: NDArray[np.float64], table: Table, grouping: Grouping, draws: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Noise that has in each group, over its records, mean 0 and exactly the scatter of the residuals.
 
@@ -146,18 +179,18 @@ def _hybrid_noise(
     group, n_groups = grouping.group_of_person, grouping.n_groups
     varies = np.array([np.ptp(column.units) > 0 for column in table.quasi.values() if isinstance(column, NumberColumn)])
     if not varies.any():
-        return np.zeros(normal.shape)
+        return np.zeros(draws.shape)
     scatter = _scatters(residuals[:, varies], grouping.group_of_record(table), n_groups)
     _refuse_singular(scatter, np.bincount(group, minlength=n_groups))
     weight = table.records_of_person.astype(np.float64)[:, None]
     n_of_group = np.bincount(group, weights=weight[:, 0], minlength=n_groups)[:, None]
-    drawn = normal[:, varies]
+    drawn = draws[:, varies]
     centres = [np.bincount(group, weights=part, minlength=n_groups) for part in (weight * drawn).T]
     drawn = drawn - (np.stack(centres, axis=1) / n_of_group)[group]
     to_unit = _powers(_scatters(np.sqrt(weight) * drawn, group, n_groups), -0.5)
     turns = to_unit @ _powers(scatter, 0.5)
     order, ends = _by_group(group, n_groups)
-    noise = np.zeros(normal.shape)
+    noise = np.zeros(draws.shape)
     parts = [part @ turn for part, turn in zip(np.split(drawn[order], ends), turns, strict=True)]
     noise[np.ix_(order, varies)] = np.concatenate(parts)
     return noise
@@ -208,6 +241,14 @@ def noise_root(scatter: NDArray[np.float64], freedom: float) -> NDArray[np.float
     return root
 
 
+def _inverse_root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The symmetric root of the inverse, without the directions in which there is no variance."""
+    values, vectors = np.linalg.eigh(covariance)
+    there = values > SINGULAR * max(float(values.max()), SINGULAR)
+    inverse: NDArray[np.float64] = (vectors[:, there] / np.sqrt(values[there])) @ vectors[:, there].T
+    return inverse
+
+
 def _refuse(columns: list[NumberColumn], table: Table) -> None:
     if not columns:
         raise SchemaError(
@@ -239,5 +280,13 @@ def _secret_normal(shape: tuple[int, int]) -> NDArray[np.float64]:
     """Standard normal draws of the system's secure randomness."""
     from scipy.special import ndtri
 
-    words = secret_words(shape[0] * shape[1]) >> np.uint64(12)
-    return ndtri((words.astype(np.float64) + 0.5) / 2.0**52).reshape(shape)
+    normal: NDArray[np.float64] = ndtri(_uniform(shape, None))
+    return normal
+
+
+def _uniform(shape: tuple[int, ...], rng: np.random.Generator | None) -> NDArray[np.float64]:
+    """Draws between 0 and 1, both excluded, from `rng` or else from the system's secure randomness."""
+    if rng is not None:
+        return np.maximum(rng.random(shape), 2.0**-53)
+    words = secret_words(int(np.prod(shape))) >> np.uint64(12)
+    return ((words.astype(np.float64) + 0.5) / 2.0**52).reshape(shape)

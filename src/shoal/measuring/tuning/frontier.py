@@ -154,7 +154,7 @@ def tune(
     weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
     epsilon, delta, degree, levels
         Options of a method that is given by its name.
-    code_extremes, noise, round_to_domain, quasi_as
+    code_extremes, noise, distribution, round_to_domain, quasi_as
         Options of a mask that is given by its name.
     models
         What every group must meet besides. Where a target governs the same risk, the thresholds of g-balance, record
