@@ -86,7 +86,7 @@ bench-peers: $(READY) $(PEERS_READY)
 	$(BIN)/python -m benchmarks.peers.compare --peers-python $(PEERS)/bin/python $(ARGS)
 
 docs: $(READY)
-	$(BIN)/mkdocs build --strict --clean
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
 
 # The pages of the docs that are made from the code: every command and flag, Python name and parameter.
 reference: $(READY)

@@ -1,10 +1,23 @@
-"""The site's navigation: sections in the order in which a reader needs them, pages as they lie in the folders."""
+"""How the site is made: its navigation, formulas, the version in its footer.
 
+Sections stand in the order in which a reader needs them, pages as they lie in the folders.
+"""
+
+import ast
+import contextlib
+import io
+import re
+import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File, Files
+
+PROJECT = Path(__file__).resolve().parent.parent
 SECTIONS: dict[str, list[str]] = {
-    "": ["index", "tutorial", "web-app"],
+    "Start": ["index", "install", "tutorial", "web-app", "gallery", "is-it-anonymous", "glossary"],
     "How-to": ["how-to"],
     "Explanations": ["explanations", "threat-model", "compare-tools"],
     "Reference": [
@@ -12,9 +25,9 @@ SECTIONS: dict[str, list[str]] = {
         *("policy", "commands", "json", "release-folder", "report"),
     ],
     "Evidence": ["benchmarks", "studies", "papers"],
-    "For developers": ["testing", "mutation", "weather", "supply", "decisions"],
+    "Project": ["testing", "mutation", "weather", "supply", "decisions"],
 }
-"""Titles of sections with the pages and folders in each; what stands under no title comes first."""
+"""Titles of sections with the pages and folders in each."""
 
 OTHERS = "More"
 
@@ -32,9 +45,27 @@ def on_config(config: Any, **_: Any) -> Any:
             for path in (docs / f"{name}.md", docs / name)
             for entry in entries_of(path, docs, section=title)
         ]
-        nav += entries if not title else [{title: entries}] if entries else []
+        nav += [{title: entries}] if entries else []
     config["nav"] = nav
+    fence = {"name": "math", "class": "math", "format": formula}
+    config["mdx_configs"].setdefault("pymdownx.superfences", {})["custom_fences"] = [fence]
+    version = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    if not config["repo_url"]:
+        config["edit_uri"] = ""  # no address to edit at
+    config["copyright"] = f"shoal {version}, Apache License 2.0"
     return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """The app's picture of a fish is the site's as well."""
+    files.append(File.generated(config, "images/fish.svg", abs_src_path=str(PROJECT / "src/shoal/web/fish.svg")))
+    return files
+
+
+def formula(source: str, *_: Any, **__: Any) -> str:
+    """A formula in LaTeX as MathML, which browsers show by themselves."""
+    lines = (line for line in source.splitlines() if line.strip())
+    return "".join(f'<p class="math">{convert(line, display="block")}</p>' for line in lines)
 
 
 def entries_of(path: Path, docs: Path, *, section: str) -> list[Any]:
@@ -43,8 +74,6 @@ def entries_of(path: Path, docs: Path, *, section: str) -> list[Any]:
     addresses: list[Any] = [page.relative_to(docs).as_posix() for page in pages]
     if path.is_file() or not pages:
         return addresses
-    if pages[0].name == "index.md":
-        addresses[0] = {"Overview": addresses[0]}
     title = pages[0].read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
     return addresses if title == section else [{title: addresses}]
 
@@ -63,6 +92,34 @@ def pages_of(path: Path) -> list[Path]:
     return sorted(path.rglob("*.md"), key=place)
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Colour commands as commands: without a prompt they would be taken for what a command answers, and be grey."""
-    return markdown.replace("```console\n", "```sh\n")
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Colour commands as commands, which without a prompt would be grey; run the gallery."""
+    text = markdown.replace("```console\n", "```sh\n")
+    return executed(text) if page.file.src_uri == "gallery.md" else text
+
+
+def executed(markdown: str) -> str:
+    """A page whose programs run one after the other, with what each prints and ends with below it."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+
+    def with_answer(fence: re.Match[str]) -> str:
+        return f"{fence[0]}\n{answer_of(fence[1], names)}"
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return re.sub(r"^```python\n(.*?)^```$", with_answer, markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def answer_of(program: str, names: dict[str, Any]) -> str:
+    """What a program prints, and its last expression as a notebook shows it."""
+    steps = ast.parse(program)
+    last = steps.body.pop() if isinstance(steps.body[-1], ast.Expr) else None
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(steps, "gallery.md", "exec"), names)
+        value = eval(compile(ast.Expression(last.value), "gallery.md", "eval"), names) if last else None
+    text = printed.getvalue()
+    shown = f"\n```text\n{text.rstrip()}\n```\n" if text else ""
+    if value is None:
+        return shown
+    markup = value._repr_html_() if hasattr(value, "_repr_html_") else str(value)
+    one_line = " ".join(line.strip() for line in markup.splitlines())  # a blank line would end the block
+    return f'{shown}\n<div class="answer">{one_line}</div>\n'

@@ -191,11 +191,30 @@ FETCHES = re.compile(
 
 
 def test_what_only_developers_read_stands_by_itself(site: Path) -> None:
-    text = (site / "index.html").read_text(encoding="utf-8")
-    after = text[text.index("For developers") :]
-    assert all(f'href="{page}/' in after for page in ("mutation", "weather", "supply", "decisions"))
-    before = text[: text.index("For developers")].split("<body", 1)[1]
-    assert not any(f'href="{page}/' in before for page in ("mutation", "weather", "supply", "decisions"))
+    sections = re.split(r'class="md-tabs__item', (site / "index.html").read_text(encoding="utf-8"))[1:]
+    titles = [re.search(r"<a[^>]*>\s*(.+?)\s*</a>", section, flags=re.DOTALL) for section in sections]
+    assert [title[1] for title in titles if title][-1] == "Project"
+    page = (site / "mutation" / "index.html").read_text(encoding="utf-8")
+    active = re.search(r'md-tabs__item--active".*?<a[^>]*>\s*(.+?)\s*</a>', page, flags=re.DOTALL)
+    assert active is not None
+    assert active[1] == "Project"
+
+
+def test_the_gallery_shows_what_its_programs_answer(site: Path) -> None:
+    page = (site / "gallery" / "index.html").read_text(encoding="utf-8")
+    assert "Release: holds" in page
+    assert "data:image/svg+xml" in page
+    assert page.count("exit code 0") == 2
+
+
+def test_formulas_are_shown_as_formulas(site: Path) -> None:
+    page = (site / "models" / "g-balance" / "index.html").read_text(encoding="utf-8")
+    assert "<mfrac>" in page
+    assert "\\frac" not in page
+
+
+def test_the_readme_fits_one_sitting() -> None:
+    assert len((PROJECT / "README.md").read_text(encoding="utf-8").split()) <= 700
 
 
 def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:

@@ -1,4 +1,4 @@
-"""The site in a real browser: search finds pages, the box for it is in sight, and nothing sticks out on a phone."""
+"""The site in a real browser: search finds pages, also on a phone; nothing sticks out; light and dark can be chosen."""
 
 from __future__ import annotations
 
@@ -30,18 +30,28 @@ def address(site: Path) -> Iterator[str]:
     server.server_close()
 
 
-def test_search_is_in_sight_far_down_the_list_and_finds_a_page(address: str, chromium: Any) -> None:
-    page = chromium.new_page(viewport={"width": 1200, "height": 800})
+@pytest.mark.parametrize("width", [1200, 400])
+@pytest.mark.parametrize(("words", "place"), [("93-year-old", "many-records"), ("install", "install/")])
+def test_search_is_in_sight_and_finds_a_page(address: str, chromium: Any, width: int, words: str, place: str) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 800})
     page.goto(f"{address}reference/python/")
-    box = page.locator("#rtd-search-form input[name=q]")
-    place = box.bounding_box()
-    assert place is not None
-    assert place["y"] >= 0
-    box.fill("93-year-old")
-    box.press("Enter")
-    found = page.locator("#mkdocs-search-results article a")
+    if width < 800:
+        page.locator("label[for=__search]").first.click()
+    box = page.locator("input.md-search__input")
+    box.click()
+    box.press_sequentially(words)
+    found = page.locator(".md-search-result__item a.md-search-result__link")
     found.first.wait_for(timeout=60_000)
-    assert any("many-records" in found.nth(place).get_attribute("href") for place in range(found.count()))
+    assert any(place in found.nth(rank).get_attribute("href") for rank in range(min(5, found.count())))
+    page.close()
+
+
+def test_a_reader_chooses_between_light_and_dark(address: str, chromium: Any) -> None:
+    page = chromium.new_page(color_scheme="dark")
+    page.goto(address)
+    assert page.locator("body").get_attribute("data-md-color-scheme") == "slate"
+    page.locator("form[data-md-component=palette] label:visible").click()
+    assert page.locator("body").get_attribute("data-md-color-scheme") == "default"
     page.close()
 
 
