@@ -51,22 +51,57 @@ def homogeneous_share(classes: Sequence[Hashable], groups: Sequence[Hashable]) -
     return sum(len(classes_of[g]) == 1 for g in groups) / len(groups)
 
 
+def shares(classes: Sequence[Hashable], of: Sequence[Hashable]) -> list[float]:
+    """The share of each class, in the order of `of`."""
+    return [list(classes).count(k) / len(classes) for k in of]
+
+
+def kld(f: Sequence[float], other: Sequence[float]) -> float:
+    """Definition 1, with logarithms to base 2."""
+    return sum(p * math.log2(p / q) for p, q in zip(f, other, strict=True) if p > 0)
+
+
+def jsd(f: Sequence[float], other: Sequence[float]) -> float:
+    """Definition 2."""
+    middle = [(p + q) / 2 for p, q in zip(f, other, strict=True)]
+    return (kld(f, middle) + kld(other, middle)) / 2
+
+
+def mean_divergences(classes: Sequence[Hashable], groups: Sequence[Hashable]) -> tuple[float, float]:
+    """KLD and JSD of the groups, each by its share of the records (definition 4)."""
+    kinds = sorted(set(classes), key=repr)
+    whole, total_kld, total_jsd = shares(classes, kinds), 0.0, 0.0
+    for g in set(groups):
+        inside = [c for c, group in zip(classes, groups, strict=True) if group == g]
+        own = shares(inside, kinds)
+        total_kld += len(inside) / len(classes) * kld(own, whole)
+        total_jsd += len(inside) / len(classes) * jsd(own, whole)
+    return total_kld, total_jsd
+
+
 def biases(before: Sequence[float | None], after: Sequence[float | None]) -> tuple[float, int]:
     """The mean relative change and how many are left out: those that were 0 or are undefined."""
     changes = [abs((b - a) / a) for a, b in zip(before, after, strict=True) if a and b is not None]
     return (fmean(changes) if changes else math.nan), len(before) - len(changes)
 
 
+def present(column: Sequence[float]) -> list[float]:
+    """The numbers that are not missing."""
+    return [x for x in column if not math.isnan(x)]
+
+
 def abim(original: Sequence[Row], masked: Sequence[Row]) -> tuple[float, int]:
-    return biases(*([fmean(column) for column in zip(*rows, strict=True)] for rows in (original, masked)))
+    return biases(*([fmean(present(column)) for column in zip(*rows, strict=True)] for rows in (original, masked)))
 
 
 def abisd(original: Sequence[Row], masked: Sequence[Row]) -> tuple[float, int]:
-    return biases(*([stdev(column) for column in zip(*rows, strict=True)] for rows in (original, masked)))
+    return biases(*([stdev(present(column)) for column in zip(*rows, strict=True)] for rows in (original, masked)))
 
 
 def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """None where one of the two is constant; exactly 0 where the products cancel."""
+    """Over records that miss neither: None where one of the two is constant; exactly 0 where the products cancel."""
+    both = [(x, y) for x, y in zip(one, other, strict=True) if not math.isnan(x) and not math.isnan(y)]
+    one, other = [x for x, _ in both], [y for _, y in both]
     a, b = [Fraction(x) for x in one], [Fraction(x) for x in other]
     a, b = [x - sum(a) / len(a) for x in a], [x - sum(b) / len(b) for x in b]
     scatter = sum(x * y for x, y in zip(a, b, strict=True))

@@ -28,15 +28,13 @@ from shoal.measuring.shown import (
     view_of,
     what_places_show,
 )
-from shoal.measuring.statistics import masked_numbers
+from shoal.measuring.statistics import SHOWN_AS_NUMBERS, masked_numbers
 from shoal.models.exact import FloatArray
 from shoal.table.columns import NumberColumn
 from shoal.table.table import Table
 
 BLOCK = 100_000
 """Places or records that are looked at together, so that memory stays small."""
-SHOWN_AS_NUMBERS = ("mean", PERTURBED)
-"""Masks that publish numbers as numbers."""
 NO_VARIANCE = 1e-15
 """A variance below this, of values that are scaled to at most 1, is that of a constant."""
 
@@ -327,12 +325,11 @@ def _numbers_shown(release: Released, after: _Read) -> tuple[dict[str, _Column],
     The middle stands for a range. A mask that shows sets or suppresses shows no numbers.
     """
     table = release.table
-    mask = release.mask.name
-    if mask in SHOWN_AS_NUMBERS:
+    if release.mask.form in SHOWN_AS_NUMBERS:
         numbers = {name: column for name, column in table.quasi.items() if isinstance(column, NumberColumn)}
         read = {name: _Column(masked_numbers(column, release.published)) for name, column in numbers.items()}
         return read, np.ones(table.n_records)
-    if mask == "suppress" or isinstance(after, _ReadRecords):
+    if release.mask.name == "suppress" or isinstance(after, _ReadRecords):
         return {}, after.weight
     shown: Shown = after.shown
     middles = {}

@@ -5,6 +5,7 @@ Arrays have one line per record and one column per attribute; line i of the mask
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,8 @@ Numbers = NDArray[np.float64]
 
 SAME = 1e-9
 """Distances that differ by less than this share are equal."""
+SHOWN_AS_NUMBERS = frozenset({"mean", "noise"})
+"""The forms of cells in which a mask shows numbers as numbers."""
 NO_CORRELATION = 1e-12
 """A correlation below this is 0, of which no share can be taken."""
 
@@ -64,6 +67,29 @@ class Moments:
     covariance_after: Numbers
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClassMix:
+    """How far the classes of groups are from those of the table (Li and Sarkar, 2013, sections 3, 4 and 6.1).
+
+    Attributes
+    ----------
+    chi_square
+        X^2, averaged over groups (equation 13).
+    one_class
+        The share of records in groups that have one class only, so that everybody's is known.
+    kld
+        The Kullback-Leibler divergence of a group's classes from the table's (definition 1), averaged over records, in
+        bits: what the group tells of the class.
+    wjsd
+        The Jensen-Shannon divergence (definition 2), averaged over records (definition 4), from 0 to 1.
+    """
+
+    chi_square: float
+    one_class: float
+    kld: float
+    wjsd: float
+
+
 def linkage(original: Numbers, masked: Numbers) -> Linkage:
     """Whether the original records closest and second closest to a masked record are its own (Pagliuca and Seri, 1999).
 
@@ -93,31 +119,45 @@ def linkage_of(table: Table, published: Published) -> Linkage:
     return linkage(_means_of_persons(numbers_of(table), table), _means_of_persons(masked_of(table, published), table))
 
 
+def class_mix(class_of_record: NDArray[Any], group_of_record: NDArray[Any]) -> ClassMix:
+    """How far the classes of groups are from those of the table; in memory of the records, however many there are."""
+    classes, class_code = np.unique(class_of_record, return_inverse=True)
+    groups, group_code = np.unique(group_of_record, return_inverse=True)
+    class_code, group_code = class_code.reshape(-1), group_code.reshape(-1)
+    cells, counts = np.unique(group_code * np.int64(len(classes)) + class_code, return_counts=True)
+    of_group, of_class = np.divmod(cells, len(classes))
+    n, n_of_group = len(class_code), np.bincount(group_code)
+    overall = np.bincount(class_code) / n
+    share, expected = counts / n_of_group[of_group], overall[of_class]
+    weight = n_of_group / n
+    middle = (share + expected) / 2
+    own, whole = share * np.log2(share / middle), expected * np.log2(expected / middle)
+    absent = 1 - np.bincount(of_group, weights=expected)  # the middle of 0 and F is F / 2, which is one bit away from F
+    jsd = np.maximum(np.bincount(of_group, weights=own + whole) + absent, 0.0) / 2
+    kld = np.maximum(np.bincount(of_group, weights=share * np.log2(share / expected)), 0.0)
+    squares = float((counts**2 / (n_of_group[of_group] * expected)).sum()) - n
+    is_one = np.bincount(of_group) == 1
+    return ClassMix(
+        chi_square=max(squares, 0.0) / len(groups),
+        one_class=float(n_of_group[is_one].sum()) / n,
+        kld=float(weight @ kld),
+        wjsd=float(weight @ jsd),
+    )
+
+
 def class_chi_square(class_of_record: NDArray[Any], group_of_record: NDArray[Any]) -> float:
     """X^2: how far the classes of a group are from those of the table, averaged over groups (equation 13)."""
-    counts = _classes_of_groups(class_of_record, group_of_record)
-    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / counts.sum()
-    return float(((counts - expected) ** 2 / expected).sum() / len(counts))
+    return class_mix(class_of_record, group_of_record).chi_square
 
 
 def homogeneous_share(class_of_record: NDArray[Any], group_of_record: NDArray[Any]) -> float:
     """The share of records in groups that have one class only, so that everybody's is known."""
-    counts = _classes_of_groups(class_of_record, group_of_record)
-    is_homogeneous = (counts > 0).sum(axis=1) == 1
-    return float(counts[is_homogeneous].sum() / counts.sum())
-
-
-def _classes_of_groups(class_of_record: NDArray[Any], group_of_record: NDArray[Any]) -> NDArray[np.int64]:
-    """How many records of each group have each class."""
-    classes, class_code = np.unique(class_of_record, return_inverse=True)
-    groups, group_code = np.unique(group_of_record, return_inverse=True)
-    places = group_code.reshape(-1) * len(classes) + class_code.reshape(-1)
-    return np.bincount(places, minlength=len(groups) * len(classes)).reshape(len(groups), len(classes))
+    return class_mix(class_of_record, group_of_record).one_class
 
 
 def abim(original: Numbers, masked: Numbers) -> Bias:
     """Average absolute bias in mean (equation 14); attributes whose mean is 0 are left out and counted."""
-    return _bias(original.mean(axis=0), masked.mean(axis=0))
+    return _bias(*(_over_present(np.mean, values) for values in (original, masked)))
 
 
 def abisd(original: Numbers, masked: Numbers) -> Bias:
@@ -141,17 +181,34 @@ def _bias(before: Numbers, after: Numbers) -> Bias:
     return Bias(float(change.mean()) if len(change) else float("nan"), int((~is_defined).sum()))
 
 
+def _over_present(measure: Callable[[Numbers], Any], values: Numbers) -> Numbers:
+    """A measure of each column over the numbers that are not missing; NaN where there is none."""
+    present = (column[np.isfinite(column)] for column in values.T)
+    return np.array([measure(column) if len(column) else np.nan for column in present], dtype=np.float64)
+
+
 def _deviations(values: Numbers) -> Numbers:
     """Sample standard deviations; exactly 0 for constants."""
-    deviations = np.std(values, axis=0, ddof=1)
-    return np.where(np.ptp(values, axis=0) > 0, deviations, 0.0)
+    return _over_present(lambda column: np.std(column, ddof=1) if np.ptp(column) > 0 else 0.0, values)
 
 
 def _correlations(values: Numbers) -> Numbers:
-    """Correlations between attributes, NaN where one is constant."""
+    """Correlations between attributes over records that miss neither, NaN where one is constant there."""
+    if not np.isfinite(values).all():
+        return _correlations_of_pairs(values)
     deviations = _deviations(values)
     around_mean = (values - values.mean(axis=0)) / np.where(deviations > 0, deviations, np.nan)
     correlations: Numbers = around_mean.T @ around_mean / (len(values) - 1)
+    return correlations
+
+
+def _correlations_of_pairs(values: Numbers) -> Numbers:
+    correlations = np.full((values.shape[1], values.shape[1]), np.nan)
+    for first, second in zip(*np.triu_indices(values.shape[1], k=1), strict=True):
+        both = values[:, [first, second]]
+        both = both[np.isfinite(both).all(axis=1)]
+        if len(both) > 1:
+            correlations[first, second] = _correlations(both)[0, 1]
     return correlations
 
 
@@ -177,7 +234,7 @@ def moments(table: Table, published: Published) -> Moments:
     """Means and covariances of the number quasi-identifiers before and after masking, over records."""
     before, after = numbers_of(table), masked_of(table, published)
     return Moments(
-        tuple(column.name for column in _number_columns(table)),
+        tuple(column.name for column in number_columns(table)),
         before.mean(axis=0),
         after.mean(axis=0),
         np.cov(before, rowvar=False).reshape(before.shape[1], -1),
@@ -190,7 +247,7 @@ def numbers_of(table: Table) -> Numbers:
 
     A missing number is NaN.
     """
-    columns = _number_columns(table)
+    columns = number_columns(table)
     if not columns:
         raise SchemaError("No quasi-identifier is a number, so there is no mean or covariance to compare.")
     return np.stack([shown_labels.numbers_of(column) for column in columns], axis=1)
@@ -198,7 +255,7 @@ def numbers_of(table: Table) -> Numbers:
 
 def masked_of(table: Table, published: Published) -> Numbers:
     """The same columns as a release shows them, in the order of the table's records."""
-    return np.stack([masked_numbers(column, published) for column in _number_columns(table)], axis=1)
+    return np.stack([masked_numbers(column, published) for column in number_columns(table)], axis=1)
 
 
 def masked_numbers(column: NumberColumn, published: Published) -> Numbers:
@@ -208,7 +265,8 @@ def masked_numbers(column: NumberColumn, published: Published) -> Numbers:
     return masked
 
 
-def _number_columns(table: Table) -> list[NumberColumn]:
+def number_columns(table: Table) -> list[NumberColumn]:
+    """The quasi-identifiers that are numbers, dates or ordered categories."""
     return [column for column in table.quasi.values() if isinstance(column, NumberColumn)]
 
 

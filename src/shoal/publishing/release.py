@@ -26,6 +26,7 @@ from shoal.masking.history import HistoryShown
 from shoal.masking.publish import Mask, Published
 from shoal.measuring.aggregates import AggregateError
 from shoal.measuring.associations import AssociationError
+from shoal.measuring.kept_statistics import KeptStatistics
 from shoal.measuring.queries import QueryError
 from shoal.measuring.spread import RiskSpread
 from shoal.measuring.statistics import Linkage, moments
@@ -257,6 +258,8 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
     """What can still be done with the release, where the policy asks for it; `usefulness` measures it at any time."""
     linkage: Linkage | None = None
     """Of a perturbed release, how many persons can be linked to their original numbers."""
+    statistics: KeptStatistics | None = None
+    """Of a release that shows numbers, what they keep of means, deviations and correlations, and how classes mix."""
     spread_before: RiskSpread | None = field(default=None, repr=False)
     """How the risk of the input is spread over persons, values and groups, where it was measured."""
     spread: RiskSpread | None = field(default=None, repr=False)
@@ -402,6 +405,7 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
             **({} if self.shared_dates is None else {"shared_dates": self.shared_dates.to_dict()}),
             **({} if self.history is None else {"history": self.history.to_dict()}),
             **self._perturbed(),
+            **({} if self.statistics is None else {"statistics": self.statistics.to_dict()}),
             **({"query_error": self.query_error.to_dict()} if self.query_error is not None else {}),
             **self._aggregated(),
             **({} if self.useful is None else {"usefulness": self.useful.to_dict()}),

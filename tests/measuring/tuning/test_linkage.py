@@ -137,3 +137,30 @@ def test_missing_numbers_are_refused() -> None:
     frame = people(30).with_columns(x=pl.when(pl.col("x") > 5).then(None).otherwise(pl.col("x")))
     with pytest.raises(SchemaError, match="missing"):
         LinkageSweep(frame=frame, schema=SCHEMA, method="mdav", mask="mean", seeds=[0]).at(3)
+
+
+# --- linkage as a target of tune --------------------------------------------------------------------------------------
+
+
+def test_tune_finds_groups_large_enough() -> None:
+    """What is chosen meets the target on average over draws and as it is released; smaller groups tried do not."""
+    tuned = shoal.tune(people(200), SCHEMA, targets={"linkage": 0.1}, method="mdav", mask="perturb", points=4, seed=1)
+    assert tuned.release.linkage.rate <= 0.1
+    assert tuned.chosen.linkage <= 0.1
+    sweep = LinkageSweep(frame=people(200), schema=SCHEMA, method="mdav")
+    size = int(tuned.chosen.setting()["person-k-anonymity"])
+    assert sweep.at(size).linkage == pytest.approx(tuned.chosen.linkage)
+    for point in tuned.points:
+        assert point.meets == (point.reached["linkage"] <= 0.1)
+        assert point.meets or point.loss < tuned.chosen.loss or point.linkage > 0.1
+    assert tuned.to_dict()["targets"] == {"linkage": 0.1}
+
+
+def test_tune_to_the_linkage_of_means() -> None:
+    tuned = shoal.tune(people(100), SCHEMA, targets={"linkage": 0.2}, mask="mean", points=3, effort="low", seed=1)
+    assert tuned.chosen.linkage <= 0.2
+
+
+def test_linkage_of_ranges_is_refused() -> None:
+    with pytest.raises(ParameterError, match="masks that show numbers, not of range"):
+        shoal.tune(people(50), SCHEMA, targets={"linkage": 0.1})

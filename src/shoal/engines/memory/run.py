@@ -24,6 +24,7 @@ from shoal.masking.secrecy import secret_order
 from shoal.measuring.aggregates import aggregate_error_of
 from shoal.measuring.associations import association_error_of
 from shoal.measuring.conjunctions import Mining
+from shoal.measuring.kept_statistics import statistics_of
 from shoal.measuring.loss import losses_of_histories
 from shoal.measuring.queries import query_error_of
 from shoal.measuring.statistics import Linkage, linkage_of
@@ -143,6 +144,7 @@ def _mask(job: Job, table: Table, grouping: Grouping, rng: np.random.Generator) 
 def _measured(release: Release, measures: Measures) -> Release:
     """The release with what was to be measured on it and the original side by side."""
     seed, n, kinds = release.seed % 2**63, measures.queries, measures.query_kinds
+    release = replace(release, statistics=statistics_of(release))
     if n:
         counted = query_error_of(release, n=n, seed=seed) if "count" in kinds else None
         others = {kind: aggregate_error_of(release, kind=kind, n=n, seed=seed) for kind in kinds if kind != "count"}

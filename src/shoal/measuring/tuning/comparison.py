@@ -17,9 +17,10 @@ from shoal.grouping import Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.masking.chosen import choose
+from shoal.masking.ranges import Range
 from shoal.measuring.prediction import Prediction, prediction_of
 from shoal.measuring.tuning.dials import TurnedModel, dial_named, is_free, model_of_target
-from shoal.measuring.tuning.targets import Target, checked_loss, parse_targets
+from shoal.measuring.tuning.targets import Target, checked_loss, parse_targets, refuse_linkage_of
 from shoal.measuring.tuning.workbench import Point, Workbench
 from shoal.models.contract import Model, asked_of_groups
 from shoal.policy.history import History
@@ -159,6 +160,7 @@ def compare(
     refuse_searched(models)
     minimise = checked_loss(minimise)
     targets = parse_levels(at) if isinstance(at, str) else list(parse_targets(at)) if at else []
+    refuse_linkage_of(Range(), targets)
     named = [_method(method) for method in methods]
     dials = [dial_named(name) for name in by]
     if not named or not (dials if targets else models):
@@ -256,7 +258,7 @@ def _rows(
         except CannotSatisfyError:
             strictest = 1.0
         _search(bench, dial, strictest, method, target, kept)
-        meeting = [point for point in bench.points if target.is_met(point.risk)]
+        meeting = [point for point in bench.points if target.is_met(point.risk, point.linkage)]
         best = min(meeting, key=lambda point: point.loss, default=None)
         seconds = time.perf_counter() - started
         yield ComparisonRow(name, dial.name, target, best, seconds, predicting.of(bench, best))
@@ -274,7 +276,7 @@ def _search(
     """Halve the interval of thresholds, starting from the strictest: where that fails, nothing meets the bound."""
     low, high = 1.0, strictest
     strict = bench.try_out([*kept, dial.model(strictest, strictest=strictest)], method)
-    if strict is None or not target.is_met(strict.risk):
+    if strict is None or not target.is_met(strict.risk, strict.linkage):
         return
     itself = model_of_target(target)
     if itself is not None and itself.name == dial.name:  # the bound, as a model: no search is needed
@@ -284,7 +286,7 @@ def _search(
         middle = (low * high) ** 0.5
         model = dial.model(middle, strictest=strictest)
         point = bench.try_out([*kept, model], method)
-        if point is not None and target.is_met(point.risk):
+        if point is not None and target.is_met(point.risk, point.linkage):
             high = middle
         else:
             low = middle

@@ -110,7 +110,7 @@ def dial_for(target: Target) -> TurnedModel:
     match target.key:
         case "max_gsar" | "avg_gsar" | "h_affiliation":
             return dial_named(HAffiliation.name)
-        case "prosecutor_risk" | "journalist_risk" | "marketer_risk" | "unique_persons" | "person_k":
+        case "prosecutor_risk" | "journalist_risk" | "marketer_risk" | "unique_persons" | "person_k" | "linkage":
             return dial_named(PersonKAnonymity.name)
         case "k":
             return dial_named(KAnonymity.name)

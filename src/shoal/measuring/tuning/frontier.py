@@ -20,8 +20,16 @@ from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.masking.chosen import choose
 from shoal.masking.publish import Mask
+from shoal.measuring.statistics import linkage_of
 from shoal.measuring.tuning.dials import TurnedModel, dial_for, dial_named, is_free, model_of_target
-from shoal.measuring.tuning.targets import OF_VALUES, Target, checked_loss, parse_targets
+from shoal.measuring.tuning.targets import (
+    LINKAGE,
+    OF_VALUES,
+    Target,
+    checked_loss,
+    parse_targets,
+    refuse_linkage_of,
+)
 from shoal.measuring.tuning.workbench import Point, Workbench
 from shoal.models.contract import Model, asked_of_groups
 from shoal.models.exact import as_count
@@ -187,6 +195,7 @@ def tune(
     table, models = against_adversary(table, models, knowledge, is_linked=chosen_mask.links_values)
     refuse_unfit(table, models)
     _refuse_without_values(aims, schema)
+    refuse_linkage_of(chosen_mask, aims)
     search = _Search(table, aims, tuple(models), chosen_method, points)
     search.keep_to(max_suppressed=max_suppressed, max_records=max_records, rng=np.random.default_rng(seed))
     bench = Workbench(search.table, aims, minimise, chosen_mask, history or History())
@@ -217,7 +226,9 @@ def _best_as_published(
         except PrivacyNotMetError as refusal:
             why = why or f" Of the one that loses least: {refusal}"
             continue
-        if all(target.is_met(release.risk) for target in targets):
+        aimed_at = any(target.key == LINKAGE for target in targets)
+        linkage = linkage_of(release.table, release.published).rate if aimed_at else None
+        if all(target.is_met(release.risk, linkage) for target in targets):
             return {"chosen": point, "release": release}
     raise CannotSatisfyError(
         f"{len(ranked):,} settings meet the targets as groupings, but none does as it would be published with the mask."

@@ -27,6 +27,7 @@ from shoal.measuring.statistics import (
     numbers_of,
     within_share,
 )
+from shoal.measuring.tuning.workbench import SEEDS
 from shoal.models import PersonKAnonymity
 from shoal.models.contract import Model
 from shoal.pipeline import protect
@@ -34,9 +35,6 @@ from shoal.progress import Progress, silent
 from shoal.publishing.release import Release
 from shoal.table.schema import Schema
 from shoal.table.table import Table
-
-SEEDS = (0, 1, 2, 3, 4)
-"""Five draws of noise are averaged, as the paper does."""
 
 
 @dataclass(frozen=True)

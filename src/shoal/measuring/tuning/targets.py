@@ -10,6 +10,8 @@ from typing import Any
 
 from shoal.errors import ParameterError, did_you_mean
 from shoal.judging.risk import Risk
+from shoal.masking.publish import Mask
+from shoal.measuring.statistics import SHOWN_AS_NUMBERS
 from shoal.measuring.utility import Utility
 from shoal.models.exact import as_fraction
 
@@ -17,8 +19,11 @@ HIGHER_IS_SAFER = frozenset({"g_balance", "k", "person_k"})
 WHOLE = frozenset({"k", "person_k", "unique_persons"})
 OF_VALUES = frozenset({"max_gsar", "avg_gsar", "h_affiliation"})
 NOT_RISKS = frozenset({"records", "persons", "groups", "population"})
-RISKS = tuple(field.name for field in fields(Risk) if field.name not in NOT_RISKS)
+LINKAGE = "linkage"
+"""The share of persons whose published numbers lead to their original ones: a risk of what is shown, not of groups."""
+RISKS = (*(field.name for field in fields(Risk) if field.name not in NOT_RISKS), LINKAGE)
 
+NUMBERS_NEEDED = "Choose the mask perturb or mean, or aim at a risk of groups, such as max_gidr."
 HIGHER_IS_BETTER = frozenset({"granularity"})
 LOSSES = tuple(field.name for field in fields(Utility) if field.type == "float")
 
@@ -30,7 +35,8 @@ class Target:
     Parameters
     ----------
     key
-        A risk of the JSON contract: max_gidr, avg_gidr, max_gsar, person_k, ...
+        A risk of the JSON contract: max_gidr, avg_gidr, max_gsar, person_k, ..., or
+        linkage, of masks that show numbers.
     limit
         The bound, taken as the decimal that is written.
     column
@@ -71,8 +77,14 @@ class Target:
         """As it is written: `max_gsar.disease`."""
         return self.key if self.column is None else f"{self.key}.{self.column}"
 
-    def reached(self, risk: Risk) -> float:
+    def reached(self, risk: Risk, linkage: float | None = None) -> float:
         """The measure of a table or release; the worst over sensitive attributes where it has several."""
+        if self.key == LINKAGE:
+            if linkage is None:
+                raise ParameterError(
+                    f"linkage was not measured here: it is a risk of masks that show numbers. {NUMBERS_NEEDED}"
+                )
+            return linkage
         measured = getattr(risk, self.key)
         if isinstance(measured, Mapping):
             if self.column is not None and self.column not in measured:
@@ -86,9 +98,9 @@ class Target:
             raise ParameterError(f"{self.key} is a risk of sensitive attributes, but none is named.")
         return float(measured)
 
-    def is_met(self, risk: Risk) -> bool:
+    def is_met(self, risk: Risk, linkage: float | None = None) -> bool:
         """Whether a release stays within the bound; a share that equals it in the last digit does."""
-        reached = self.reached(risk)
+        reached = self.reached(risk, linkage)
         if not math.isfinite(reached):
             return False
         limit = float(self.limit)
@@ -118,6 +130,12 @@ def parse_targets(given: Mapping[str, Any] | Iterable[Target]) -> tuple[Target, 
     if not targets:
         raise ParameterError("No target is given. Aim at a risk, such as max_gidr=0.10: nobody above 10 %.")
     return tuple(targets)
+
+
+def refuse_linkage_of(mask: Mask, targets: Iterable[Target]) -> None:
+    """Refuse to aim at the linkage of a mask that shows no numbers."""
+    if mask.form not in SHOWN_AS_NUMBERS and any(target.key == LINKAGE for target in targets):
+        raise ParameterError(f"linkage is a risk of masks that show numbers, not of {mask.name}. {NUMBERS_NEEDED}")
 
 
 def loss_of(utility: Utility, minimise: str) -> float:

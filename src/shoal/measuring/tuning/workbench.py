@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from statistics import fmean
 
 import numpy as np
 
@@ -18,13 +19,17 @@ from shoal.masking.history import changes_histories, group_with_histories, mask_
 from shoal.masking.publish import Mask, Published, publish
 from shoal.masking.ranges import Range
 from shoal.measuring.loss import losses_of_histories
-from shoal.measuring.tuning.targets import Target, loss_of
+from shoal.measuring.statistics import linkage_of
+from shoal.measuring.tuning.targets import LINKAGE, Target, loss_of
 from shoal.measuring.utility import Utility, measure_utility, with_columns
 from shoal.models.contract import Model, asked_of_groups
 from shoal.models.every_table import asked_by_row
 from shoal.policy.history import History
 from shoal.progress import silent
 from shoal.table.table import Table
+
+SEEDS = (0, 1, 2, 3, 4)
+"""Five draws of noise are averaged, as Li and Sarkar (2013) do."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,9 @@ class Point:
     """The targeted risks."""
     meets: bool
     """Whether every target is met."""
+    linkage: float | None = None
+    """The share of persons whose numbers lead to their original ones, averaged over draws of noise, where it is aimed
+    at."""
 
     def setting(self) -> dict[str, float]:
         """The models asked for, with their thresholds; of a model that is asked for twice the stricter one."""
@@ -147,7 +155,8 @@ class Workbench:
         utility = measure_utility(table, grouping, self.mask)
         if histories is not None:
             utility = with_columns(utility, losses_of_histories(histories.did))
-        reached = {target.name: target.reached(risk) for target in self.targets}
+        linkage = self._linkage(table, grouping) if any(target.key == LINKAGE for target in self.targets) else None
+        reached = {target.name: target.reached(risk, linkage) for target in self.targets}
         return Point(
             models=models,
             method=method,
@@ -156,8 +165,15 @@ class Workbench:
             seconds=time.perf_counter() - started,
             loss=loss_of(utility, self.minimise),
             reached=reached,
-            meets=all(target.is_met(risk) for target in self.targets),
+            meets=all(target.is_met(risk, linkage) for target in self.targets),
+            linkage=linkage,
         )
+
+    def _linkage(self, table: Table, grouping: Grouping) -> float:
+        """Who can be linked, averaged over a few draws of noise (Li and Sarkar, 2013, section 6.1)."""
+        draws = SEEDS if self.mask.form == "noise" else SEEDS[:1]
+        masked = (publish(table, grouping, self.mask, rng=np.random.default_rng(seed)) for seed in draws)
+        return fmean(linkage_of(table, one).rate for one in masked)
 
 
 @dataclass(frozen=True)

@@ -254,6 +254,7 @@ RISKS = {
     "prosecutor_risk": "highest chance to find a person",
     "journalist_risk": "highest chance to find a person",
     "marketer_risk": "share of persons expected to be found",
+    "linkage": "share of persons linked by their numbers",
 }
 """Risks that are shares, in words."""
 

@@ -43,6 +43,8 @@ def cost(numbers: Numbers) -> Content:
         parts.append(_rules_kept(numbers))
     if numbers.get("moments"):
         parts.append(_moments(numbers))
+    if numbers.get("statistics"):
+        parts += _statistics(numbers)
     left_out = numbers["report"].get("left_out", {}).get("cost")
     if left_out is not None:
         return [*parts, el("p", left_out, class_="soft")]
@@ -159,6 +161,43 @@ def _moments(numbers: Numbers) -> Markup:
     headings = ["Perturbed column", "Mean before", "Mean after", "Standard deviation before",
                 "Standard deviation after"]  # fmt: skip
     return table(headings, rows, numeric=range(1, 5), caption="Means and standard deviations of perturbed numbers")
+
+
+BIASES = (
+    ("abim", "means (ABIM)"),
+    ("abisd", "standard deviations (ABISD)"),
+    ("abico", "correlations (ABICO)"),
+)
+"""What published numbers keep, by the keys of JSON."""
+
+MIXES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("chi_square", "Distance from the table’s shares (X²)", quantity),
+    ("one_class", "Records in groups of one value", share),
+    ("kld", "Bits that a group tells (KLD)", quantity),
+    ("wjsd", "Divergence from 0 to 1 (WJSD)", quantity),
+)
+"""How groups mix the values of a sensitive attribute."""
+
+
+def _statistics(numbers: Numbers) -> list[Content]:
+    kept = numbers["statistics"]
+    rows = [
+        [f"Mean relative change of {label}",
+         cell(f"statistics.{key}", kept[key], "undefined" if kept[key] is None else share(kept[key])),
+         cell(f"statistics.undefined.{key}", kept["undefined"][key], count(kept["undefined"][key]))]
+        for key, label in BIASES
+    ]  # fmt: skip
+    parts: list[Content] = [
+        table(["Numbers as published", "Value", "Left out"], rows, numeric=(1, 2), caption="What numbers keep")
+    ]
+    if kept["classes"]:
+        mixed = [
+            [name, *(cell(f"statistics.classes.{name}.{key}", mix[key], form(mix[key])) for key, _, form in MIXES)]
+            for name, mix in kept["classes"].items()
+        ]
+        headings = ["Sensitive attribute", *(label for _, label, _ in MIXES)]
+        parts.append(table(headings, mixed, numeric=range(1, len(headings)), caption="How groups mix sensitive values"))
+    return parts
 
 
 def _distribution(name: str, column: Numbers) -> Markup | None:
