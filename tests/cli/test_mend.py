@@ -1,8 +1,9 @@
-"""A policy that mends does so in protect, assess and apply; profile suggests, and engines that cannot say so."""
+"""A policy that mends does so in protect, assess and apply, and profile suggests; tests/engines has the engines."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from shoal.policy import Policy
@@ -70,22 +71,24 @@ def test_the_stream_mends_as_memory_does(shoal: Shoal) -> None:
     assert "Mended: 8 records were left out" in runs[1].err
 
 
-def test_spark_does_not_mend_and_says_so(shoal: Shoal) -> None:
-    write("a.csv", 0)
-    Path("mend.toml").write_text(MEND)
-    run = shoal("protect", "a.csv", "--policy", "mend.toml", "-o", "out", "--engine", "spark")
-    assert run.code == 2
-    assert "Mending a table with [mend]" in run.err
-
-
-def test_profile_suggests_in_the_policy_alone(shoal: Shoal) -> None:
+def test_profile_suggests_what_could_be_mended_and_names_values_in_the_policy_alone(shoal: Shoal) -> None:
     write("a.csv", 0)
     run = shoal("profile", "a.csv")
     assert run.code == 0, run.err
     text = Path("a.policy.toml").read_text()
     assert "# [mend]" in text
-    assert '"m" in' in text
-    assert '"M"' not in run.out + run.err
-    mended = text.replace("# [mend]", "[mend]").replace("# map =", "map =")
-    Path("m.toml").write_text(mended)
-    assert set(Policy.load("m.toml").mend.map["sex"]) <= {"m", "M", "w", "W"}
+    assert "\u2018m\u2019" in text
+    assert "sex: A mark stands in 6 records" in run.out
+    assert "k.A." not in run.out + run.err
+    assert "\u2018" not in run.out + run.err
+    lines = [line.removeprefix("# ") if re.match(r"# (\[mend\]|\w+ = )", line) else line for line in text.splitlines()]
+    Path("m.toml").write_text("\n".join(line for line in lines if not line.startswith("age =")))
+    mend = Policy.load("m.toml").mend
+    assert set(mend.map["sex"]) <= {"m", "M", "w", "W"}
+    assert mend.missing["sex"] == ("k.A.",)
+    told = shoal("profile", "a.csv", "--json", "--overwrite").json["mendable"]
+    assert {(each["column"], each["step"]) for each in told} >= {("sex", "map"), ("sex", "missing")}
+    assert "k.A." not in str(told)
+    done = shoal("protect", "a.csv", "--policy", "m.toml", "-o", "out", "--json")
+    assert done.code == 0, done.err
+    assert {each["step"] for each in done.json["mended"]} == {"missing", "map"}

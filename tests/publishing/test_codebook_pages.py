@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from datetime import date, timedelta
@@ -31,13 +33,16 @@ def table() -> pl.DataFrame:
         "sex": ["f", "m"] * (N // 2),
         "disease": [f"d{n % 7}" for n in range(N)],
         "drug": [f"m{n % 5}" for n in range(N)],
+        "größe": ["größer", "kleiner"] * (N // 2),
         "left_out": range(N),
     })  # fmt: skip
 
 
 def written(folder: Path, **how: Any) -> Path:
     quasi = ["age", "weight", "balance", shoal.Date("born"), "sex"]
-    schema = shoal.Schema(person="person", quasi=quasi, sensitive=["disease", "drug"], dropped=["left_out"])
+    schema = shoal.Schema(
+        person="person", quasi=quasi, sensitive=["disease", "drug"], kept=["größe"], dropped=["left_out"]
+    )
     models = [shoal.RecordRisk(rho="0.25"), shoal.HAffiliation(h="0.6", column="disease"),
               shoal.HAffiliation(h="0.7", column="drug")]  # fmt: skip
     return shoal.protect(table(), schema, models, seed=3).write(folder, **how)
@@ -155,8 +160,43 @@ def test_snippets_for_r_and_stata_name_the_columns(release: Path) -> None:
     told = snippets_for(json.loads((release / "codebook.json").read_text()))
     assert 'c("age", "weight", "balance", "born")' in told["R"]
     assert 'c("born")' in told["R"]
-    assert "varlist age weight balance {" in told["Stata"]
+    assert "varlist age weight balance born {" in told["Stata"]
+    assert 'local dates " born "' in told["Stata"]
     assert all("{{" not in text and "}}" not in text for text in told.values())
+
+
+def test_columns_have_names_that_stata_takes() -> None:
+    names = ["Straße", "größe in cm", "2024", "if", "größe.in.cm", "x" * 40, "x" * 50, "ok", "名"]
+    columns = [{"name": name, "form": "exact"} for name in names]
+    told = snippets_for({"delimiter": ";", "encoding": "cp1252", "columns": columns})
+    assert "rename (v1 v2 v3 v4 v5 v6 v7 v8 v9) (Strasse grosse_in_cm c_2024 c_if grosse_in_cm_2 " in told["Stata"]
+    assert f" {'x' * 26} {'x' * 22}_2 ok column)" in told["Stata"]
+    assert 'label variable Strasse `"Straße"\'' in told["Stata"]
+    assert "label variable ok" not in told["Stata"]
+    assert "foreach" not in told["Stata"], "there are no ranges, and a loop over nothing is a fault"
+    assert all('"windows-1252"' in told[language] for language in ("R", "Stata"))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16"])
+def test_the_snippet_for_r_reads_what_shoal_reads(tmp_path: Path, encoding: str) -> None:
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed (Debian: apt install r-base-core)")
+    folder = written(tmp_path / "out", csv=CsvOptions(delimiter=";", encoding=encoding))
+    ends = ", ".join(f'"{name}_{end}"' for name in ("age", "weight", "balance", "born") for end in ("lower", "upper"))
+    program = snippets_for(json.loads((folder / "codebook.json").read_text()))["R"] + (
+        f'write.csv(release[c({ends}, "größe")], "read.csv", row.names = FALSE, na = "", fileEncoding = "UTF-8")\n'
+    )
+    (folder / "read.R").write_text(program, encoding="utf-8")
+    env = {**os.environ, "LC_ALL": "C.UTF-8"}
+    subprocess.run(["Rscript", "--vanilla", "read.R"], cwd=folder, env=env, capture_output=True, text=True, check=True)
+    read = pl.read_csv(folder / "read.csv", try_parse_dates=True)
+    known = shoal.read_release(folder).data
+    assert known is not None
+    for name in read.columns:
+        assert read[name].cast(pl.String).to_list() == known[name].cast(read[name].dtype).cast(pl.String).to_list(), (
+            name
+        )
 
 
 def test_two_entries_of_one_model_name_their_column(release: Path) -> None:

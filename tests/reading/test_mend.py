@@ -47,10 +47,14 @@ def test_forms_of_dates_and_numbers() -> None:
         {"d": ["30.01.2024", None], "n": ["1.234,5", "7"]}, dates={"d": "dd.mm.yyyy"}, numbers={"n": "n.nnn,n"}
     )
     assert made.frame.rows() == [("2024-01-30", "1234.5"), (None, "7")]
-    with pytest.raises(InputError, match=r"1 value of 'd' are no dates written as dd\.mm\.yyyy") as raised:
+    with pytest.raises(InputError, match=r"1 value of 'd' cannot be read as dates written as dd\.mm") as raised:
         mended({"d": ["soon"]}, dates={"d": "dd.mm.yyyy"})
     assert "soon" not in str(raised.value)
-    with pytest.raises(InputError, match="no numbers written as n,n"):
+    already = mended({"d": ["2024-01-30", "31.01.2024"]}, dates={"d": "dd.mm.yyyy"})
+    assert already.frame["d"].to_list() == ["2024-01-30", "2024-01-31"], "the reader finds many forms by itself"
+    with pytest.raises(InputError, match="cannot be read as dates written as yyyy-dd-mm"):
+        mended({"d": ["2024-01-30"]}, dates={"d": "yyyy-dd-mm"})
+    with pytest.raises(InputError, match="cannot be read as numbers written as n,n"):
         mended({"n": ["1.5"]}, numbers={"n": "n,n"})
 
 
@@ -66,7 +70,7 @@ def test_ranges_make_missing_or_refuse() -> None:
     made = mended({"age": ["20", "200", "-1", None]}, range={"age": {"low": 0, "high": 120}})
     assert made.frame["age"].to_list() == ["20", None, None, None]
     assert counts(made) == [("range", "age", 2)]
-    with pytest.raises(InputError, match="2 values of 'age' are out of the range") as raised:
+    with pytest.raises(InputError, match="2 values of 'age' cannot be taken, by the range") as raised:
         mended({"age": [20, 200, -1]}, range={"age": {"low": 0, "high": 120, "outside": "refuse"}})
     assert "200" not in str(raised.value)
 

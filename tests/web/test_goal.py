@@ -238,3 +238,18 @@ def test_nobody_found_by_one_value_asks_for_histories() -> None:
     assert goal.beside_of(asked)["models"] == models
     assert "history-k" not in goal.beside_of(goal.starting_goal(["disease"], None, {}))["models"]
     assert goal.beside_of(goal.starting_goal([], None, asked))["models"] == {"count-k": 4}
+
+
+def test_a_policy_names_its_preset_as_long_as_it_asks_for_all_of_it() -> None:
+    chosen = goal.starting_goal([], None, {"preset": "cms-cell-size", "persons": {"on": True, "k": 11}})
+    asked = {"record-risk": "0.1", "person-k-anonymity": 11}
+    made = goal.protection_with(chosen, asked, {})
+    assert made["preset"] == "cms-cell-size"
+    document = {"columns": {"quasi": ["age"]}, **made}
+    policy = Policy.from_document(document)
+    assert policy.preset == "cms-cell-size"
+    assert goal.starting_goal([], None, None, policy)["preset"] == "cms-cell-size", "also from a policy file"
+    assert "preset" not in goal.protection_with(chosen, {**asked, "person-k-anonymity": 10}, {})
+    assert "preset" not in goal.protection_with(chosen, {"record-risk": "0.1"}, {})
+    stricter = goal.starting_goal([], None, {"preset": "ema-health-canada"})
+    assert goal.protection_with(stricter, {"record-risk": "0.05"}, {})["preset"] == "ema-health-canada"

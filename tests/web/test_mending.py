@@ -13,10 +13,11 @@ pytest.importorskip("nicegui", reason="the extra 'web' is not installed")
 from shoal.errors import InputError, ParameterError
 from shoal.policy import Policy
 from shoal.reading.mend import mend
+from shoal.reading.to_mend import Suggestion, suggestions, taken
 from shoal.table.profile import profile
 from shoal.web.files import refuse_ending, refuse_other_content
 from shoal.web.hierarchies import Sets
-from shoal.web.mending import steps_of, suggestions, taken, undone
+from shoal.web.mending import steps_of, undone
 from shoal.web.pages.mending import typed
 
 TABLE = pl.DataFrame({
@@ -31,9 +32,8 @@ TABLE = pl.DataFrame({
 })  # fmt: skip
 
 
-def offered() -> dict[tuple[str, str], dict[str, Any]]:
-    found = suggestions(TABLE, profile(TABLE))
-    return {(each["column"], next(iter(each["mend"]))): each for each in found}
+def offered() -> dict[tuple[str, str], Suggestion]:
+    return {(each.column, next(iter(each.mend))): each for each in suggestions(TABLE, profile(TABLE))}
 
 
 def mended(document: Any) -> pl.DataFrame:
@@ -42,31 +42,38 @@ def mended(document: Any) -> pl.DataFrame:
 
 def test_what_is_wrong_is_suggested_with_its_records() -> None:
     found = offered()
-    assert found["weight", "missing"]["words"].startswith("‘9999’ stands in 1 record")
-    assert found["sex", "missing"]["mend"] == {"missing": {"sex": ["k.A."]}}
-    assert found["ward", "map"]["words"] == "‘ north’ and ‘north’ look alike: 10 and 10 records."
-    assert found["ward", "map"]["does"] == "Make them all ‘north’"
-    assert found["diagnosis", "code"]["about"] == "coarser"
+    assert found["weight", "missing"].words.startswith("‘9999’ stands in 1 record")
+    assert found["sex", "missing"].mend == {"missing": {"sex": ["k.A."]}}
+    assert found["ward", "map"].words == "‘ north’ and ‘north’ look alike: 10 and 10 records."
+    assert found["ward", "map"].does == "Make them all ‘north’"
+    assert found["diagnosis", "code"].about == "coarser"
     assert ("patient", "map") not in found
+
+
+def test_what_goes_elsewhere_has_counts_and_no_values() -> None:
+    for each in suggestions(TABLE, profile(TABLE)):
+        assert "\u2018" not in each.without_values
+        assert not any(str(value) in each.without_values for value in ("k.A.", "9999", "north", "2023-11-30"))
+    assert offered()["sex", "missing"].without_values.startswith("A mark stands in 1 record, and seems to mean")
 
 
 def test_taking_all_of_them_mends_the_table() -> None:
     document: dict[str, Any] = {}
     for each in suggestions(TABLE, profile(TABLE)):
-        document = taken(document, each["mend"])
+        document = taken(document, each.mend)
     frame = mended(document)
     assert set(frame["sex"].drop_nulls()) == {"m", "w"}
     assert set(frame["ward"]) == {"north", "south"}
     assert "9999" not in frame["weight"].to_list()
     assert set(frame["diagnosis"]) == {"C50", "I10", "J45"}
     again = suggestions(frame, profile(frame))
-    assert not [each for each in again if each["about"] == "wrong" and each["column"] in ("sex", "ward", "weight")]
+    assert not [each for each in again if each.about == "wrong" and each.column in ("sex", "ward", "weight")]
 
 
 def test_every_step_can_be_undone_by_itself() -> None:
     document: dict[str, Any] = {"filter": [{"column": "ward", "values": ["north"]}]}
     for each in suggestions(TABLE, profile(TABLE)):
-        document = taken(document, each["mend"])
+        document = taken(document, each.mend)
     steps = steps_of(document)
     assert len({words for _, words in steps}) == len(steps)
     for place, words in steps:

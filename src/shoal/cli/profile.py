@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,9 @@ from shoal.cli import options
 from shoal.errors import OutputError, without_credentials
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from shoal.policy import Policy
     from shoal.reading import Finding, Reading
+    from shoal.reading.to_mend import Suggestion
     from shoal.table.profile import Profile
 EPILOG = """\b
 Examples:
@@ -49,6 +47,7 @@ def profile(file: str, output: str | None, overwrite: bool, preset: str | None, 
     from shoal.policy.presets import preset_called
     from shoal.policy.starter import starter_policy
     from shoal.publishing.text import write_text
+    from shoal.reading.to_mend import suggestions
     from shoal.table.profile import profile as look
 
     clock = time.perf_counter()
@@ -65,7 +64,8 @@ def profile(file: str, output: str | None, overwrite: bool, preset: str | None, 
     seen = look(reading.frame, missing_tells_nothing=flags.get("missing_tells_nothing") or ())
     labels = reading.labels.columns
     text = starter_policy(seen, table_name=reading.source.name.strip("'"), labels=labels, preset=chosen)
-    text += _source_text(policy, reading) + _mend_text(reading.frame)
+    offered = suggestions(reading.frame, seen)
+    text += _source_text(policy, reading) + _mend_text(offered)
     if is_written:
         write_text(target, text)
     else:
@@ -76,9 +76,13 @@ def profile(file: str, output: str | None, overwrite: bool, preset: str | None, 
         answer["columns"] = [{**column, **({"label": labels[column["name"]]} if column["name"] in labels else {})}
                              for column in answer["columns"]]  # fmt: skip
         answer["findings"] = [finding.to_dict() for finding in reading.findings]
+        answer["mendable"] = [
+            {"column": each.column, "step": next(iter(each.mend)), "about": each.about, "words": each.without_values}
+            for each in offered
+        ]
         say.say_json({**answer, "policy": written, "seconds": time.perf_counter() - clock})
     else:
-        _show(seen, labels, without_credentials(file), target)
+        _show(seen, labels, without_credentials(file), target, offered)
 
 
 def _source_text(policy: Policy, reading: Reading) -> str:
@@ -104,25 +108,25 @@ def _source_text(policy: Policy, reading: Reading) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _mend_text(frame: pl.DataFrame) -> str:
-    """Values that look alike, as lines that mend them once the steward takes their sign of a comment away."""
+def _mend_text(offered: Sequence[Suggestion]) -> str:
+    """What could be mended, as lines that do it once the steward takes their sign of a comment away."""
     from shoal.policy.write import assignment
-    from shoal.reading.mend import lookalikes
+    from shoal.reading.to_mend import taken
 
-    found = lookalikes(frame)
-    if not found:
+    if not offered:
         return ""
-    lines = ["", "# Some values look alike but for case or white space. To make them one, take the # away:", "# [mend]"]
-    for column, alike in found.items():
-        pairs = "; ".join(
-            " and ".join(f"{json.dumps(value, ensure_ascii=False)} in {n:,} records" for value, n in each.items())
-            for each in alike
-        )
-        lines.append(f"# {' '.join(column.split())}: {pairs}")
-    others = {column: {value: next(iter(each)) for each in alike for value in list(each)[1:]}
-              for column, alike in found.items()}  # fmt: skip
-    lines.append(f"# {assignment('map', others)}")
-    return "\n".join(lines) + "\n"
+    lines = [
+        "",
+        "# What could be mended. To do it, take the # away before [mend] and before the lines below that you want:",
+    ]
+    document: dict[str, Any] = {}
+    for each in offered:
+        document = taken(document, each.mend)
+        lines.append(f"# {' '.join(each.column.split())}: {' '.join(each.words.split())}")
+    if "age" in document:
+        lines.append("# A new column of ages needs a role under [columns], such as quasi.")
+    lines.append("# [mend]")
+    return "\n".join([*lines, *(f"# {assignment(step, each)}" for step, each in document.items())]) + "\n"
 
 
 def _of_column(finding: Finding) -> str:
@@ -139,7 +143,7 @@ def _name_of(file: str, flags: Mapping[str, Any]) -> str:
     return Path(file).name.split(".")[0] or "table"
 
 
-def _show(seen: Profile, labels: Mapping[str, str], file: str, target: Path) -> None:
+def _show(seen: Profile, labels: Mapping[str, str], file: str, target: Path, offered: Sequence[Suggestion]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -163,5 +167,9 @@ def _show(seen: Profile, labels: Mapping[str, str], file: str, target: Path) -> 
         screen.print("Labels of columns in the file; they leave only where you ask for it (--column-labels):")
     for name, label in labels.items():
         screen.print(f"  {name}: {' '.join(label.split())}", markup=False, highlight=False, overflow="fold")
+    if offered:
+        screen.print("What could be mended; the policy has the values, and lines that do it:")
+    for each in offered:
+        screen.print(f"  {each.column}: {each.without_values}", markup=False, highlight=False, overflow="fold")
     screen.print(f"Policy: {target}. Read it, change what is wrong, then:", markup=False)
     screen.print(f"  shoal protect {file} --policy {target} -o out", markup=False)

@@ -104,7 +104,7 @@ def why_not_on_spark(job: Job) -> list[str]:
     if job.writing is not None and job.writing.format is not None and not is_on(SPARK, job.writing.format):
         why.append(f"Spark writes {formats_on(SPARK)}.")
     asked = {
-        **_asked(job, can_several=True), "Mending a table with [mend]": bool(job.policy.mend),
+        **_asked(job, can_several=True),
         "A sheet of a workbook with sheet=": job.policy.source.sheet is not None,
         "A person map with keep_person_map=": job.writing is not None and job.writing.keep_person_map,
     }  # fmt: skip

@@ -203,6 +203,15 @@ def _models(table: Any, faults: list[str]) -> list[Model]:
     return models
 
 
+def models_of(table: Any) -> list[Model]:
+    """The models of a table [models]; a PolicyError lists its faults."""
+    faults: list[str] = []
+    models = _models(table, faults)
+    if faults:
+        raise PolicyError("\n".join(faults))
+    return models
+
+
 def _of_preset(name: str, models: list[Model], faults: list[str]) -> list[Model]:
     """The models of a preset that the policy does not name itself; one that asks for less is a fault."""
     from shoal.policy.presets import missing_models, preset_called, weaker_than

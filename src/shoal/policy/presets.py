@@ -105,6 +105,11 @@ def missing_models(preset: Preset, models: Sequence[Model]) -> dict[str, Decimal
     return {name: asked for name, asked in preset.models.items() if name not in named}
 
 
+def is_kept_by(preset: Preset, models: Sequence[Model]) -> bool:
+    """Whether models ask for all that a preset asks for."""
+    return not missing_models(preset, models) and not weaker_than(preset, models)
+
+
 def weaker_than(preset: Preset, models: Sequence[Model]) -> list[str]:
     """A sentence for each model that asks for less than a preset does."""
     told = []

@@ -20,7 +20,7 @@ from shoal.policy.mend import FilterChoices, MendChoices, RangeChoices
 from shoal.reading.forms import SIGNS_OF_THOUSANDS, number_pattern
 from shoal.reading.lines import counted
 from shoal.reading.source import Reading
-from shoal.table.date_forms import as_iso
+from shoal.table.date_forms import ISO, as_iso
 
 SENTENCES = {
     "trim": "lost white space at their ends", "case": "were written in one case",
@@ -50,6 +50,19 @@ class Change:
         return dict(vars(self))
 
 
+@dataclass(frozen=True)
+class Refused:
+    """A step of mending that does not take some values of a column."""
+
+    column: str
+    records: int
+    why: str
+
+    def error(self) -> InputError:
+        """The error that says so."""
+        return InputError(f"[mend]: {counted(self.records, 'value')} of '{self.column}' {self.why}")
+
+
 @dataclass(frozen=True, eq=False)
 class Mended:
     """A table that was mended, what was changed, and which of its records are left."""
@@ -58,6 +71,8 @@ class Mended:
     changes: tuple[Change, ...]
     kept: NDArray[np.int64] | None = None
     """The places of the records before, where some were left out."""
+    refused: tuple[Refused, ...] = ()
+    """Of a part of a table: what refuses the whole of it."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -71,7 +86,8 @@ def mend(frame: pl.DataFrame, choices: MendChoices, *, is_part: bool = False) ->
     Parameters
     ----------
     is_part
-        Whether it is some of the records: that a filter leaves none of them is no fault then.
+        Whether it is some of the records: that a filter leaves none of them is no fault then, and what is refused is
+        told in `refused`, so that it can be counted in all parts (`MendedParts`).
 
     Raises
     ------
@@ -81,7 +97,7 @@ def mend(frame: pl.DataFrame, choices: MendChoices, *, is_part: bool = False) ->
         Values are not of the form that a step takes, or out of a range whose others are refused, or no record is left.
     """
     _refuse_absent(frame.columns, choices)
-    work = _Work(frame)
+    work = _Work(frame, is_part=is_part)
     for name in choices.trim:
         work.change("trim", name, _text(frame, name).str.strip_chars())
     for name, case in choices.case.items():
@@ -94,7 +110,7 @@ def mend(frame: pl.DataFrame, choices: MendChoices, *, is_part: bool = False) ->
         work.change("map", name, text.replace(others))
     for name, form in choices.dates.items():
         if work.frame[name].dtype == pl.String:
-            work.change("dates", name, work.in_form(name, as_iso(name, form), f"dates written as {form}"))
+            work.change("dates", name, work.in_form(name, _iso_in(name, form), f"dates written as {form}"))
     for name, shape in choices.numbers.items():
         if work.frame[name].dtype == pl.String:
             work.change("numbers", name, work.in_form(name, _number_in(name, shape), f"numbers written as {shape}"))
@@ -107,8 +123,44 @@ def mend(frame: pl.DataFrame, choices: MendChoices, *, is_part: bool = False) ->
     for name, limits in choices.range.items():
         work.within(name, limits)
     for each in choices.filter:
-        work.keep(each, is_part=is_part)
-    return Mended(work.frame, tuple(work.changes), work.kept)
+        work.keep(each)
+    return Mended(work.frame, tuple(work.changes), work.kept, tuple(work.refused))
+
+
+class MendedParts:
+    """What was changed in the parts of a table, added up."""
+
+    def __init__(self) -> None:
+        self.n_records = 0
+        self.changes: list[Change] = []
+        self.refused: dict[tuple[str, str], Refused] = {}
+
+    def add(self, n_records: int, changes: Sequence[Change], refused: Iterable[Refused]) -> None:
+        """Add a part: how many records it had, and what was changed and refused in it."""
+        self.n_records += n_records
+        before = self.changes or [replace(change, records=0) for change in changes]
+        self.changes = [
+            replace(change, records=change.records + more.records) for change, more in zip(before, changes, strict=True)
+        ]
+        for each in refused:
+            known = self.refused.get((each.column, each.why), replace(each, records=0))
+            self.refused[each.column, each.why] = replace(each, records=known.records + each.records)
+
+    def told(self) -> tuple[dict[str, Any], ...]:
+        """What was changed in the whole table, as plain values; what `mend` refuses in a table is refused."""
+        for each in self.refused.values():
+            raise each.error()
+        n_left = self.n_records
+        for change in self.changes:
+            n_left -= change.records if change.step == "filter" else 0
+            if change.step == "filter" and not n_left:
+                raise none_left(change.column)
+        return tuple(change.to_dict() for change in self.changes)
+
+
+def columns_of(choices: MendChoices) -> frozenset[str]:
+    """The columns that some step looks at."""
+    return frozenset(name for _, names in _named(choices) for name in names)
 
 
 def none_left(column: str) -> InputError:
@@ -134,9 +186,10 @@ def mended_reading(reading: Reading, choices: MendChoices) -> Reading:
 class _Work:
     """A table under work."""
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self.frame = frame
+    def __init__(self, frame: pl.DataFrame, *, is_part: bool) -> None:
+        self.frame, self.is_part = frame, is_part
         self.changes: list[Change] = []
+        self.refused: list[Refused] = []
         self.kept: NDArray[np.int64] | None = None
 
     def change(self, step: str, name: str, new: pl.Expr) -> None:
@@ -151,10 +204,8 @@ class _Work:
         """New values, where each value has one."""
         lost = self.frame.select((new.is_null() & pl.col(name).is_not_null()).sum()).item()
         if lost:
-            raise InputError(
-                f"[mend]: {counted(lost, 'value')} of '{name}' are no {what}. Correct them, make them missing "
-                "first, or take the step out."
-            )
+            why = f"cannot be read as {what}. Correct the file, make such values missing first, or take the step out."
+            self._refuse(name, lost, why)
         return new
 
     def within(self, name: str, limits: RangeChoices) -> None:
@@ -162,10 +213,11 @@ class _Work:
         is_wrong = ~_is_within(self.frame, name, limits.low, limits.high) & pl.col(name).is_not_null()
         n_wrong = int(self.frame.select(is_wrong.sum()).item())
         if n_wrong and limits.outside == "refuse":
-            raise InputError(
-                f"[mend]: {counted(n_wrong, 'value')} of '{name}' are out of the range that the policy allows. Correct "
-                'them, or let them be missing (outside = "missing").'
+            why = (
+                "cannot be taken, by the range that the policy allows. Correct the file, or let such values be missing "
+                '(outside = "missing").'
             )
+            self._refuse(name, n_wrong, why)
         self.change("range", name, pl.when(~is_wrong).then(pl.col(name)))
 
     def add_age(self, name: str, born: str, on: date) -> None:
@@ -180,7 +232,7 @@ class _Work:
         self._told("age", name, len(ages) - ages.null_count())
         self.frame = self.frame.with_columns(ages)
 
-    def keep(self, asked: FilterChoices, *, is_part: bool) -> None:
+    def keep(self, asked: FilterChoices) -> None:
         """Leave out records."""
         name = asked.column
         text = pl.col(name).cast(pl.String)
@@ -193,7 +245,7 @@ class _Work:
             is_kept &= _is_within(self.frame, name, asked.low, asked.high)
         mask = self.frame.with_columns(is_kept.alias("\0kept")).get_column("\0kept")
         self._told("filter", name, len(mask) - int(mask.sum()))
-        if not mask.any() and not is_part:
+        if not mask.any() and not self.is_part:
             raise none_left(name)
         before = np.arange(len(mask)) if self.kept is None else self.kept
         self.kept = before[mask.to_numpy()]
@@ -201,6 +253,11 @@ class _Work:
 
     def _told(self, step: str, name: str, records: int) -> None:
         self.changes.append(Change(step, name, records))
+
+    def _refuse(self, name: str, records: int, why: str) -> None:
+        self.refused.append(Refused(name, records, why))
+        if not self.is_part:
+            raise self.refused[-1].error()
 
 
 def _text(frame: pl.DataFrame, name: str) -> pl.Expr:
@@ -223,6 +280,11 @@ def _is_within(frame: pl.DataFrame, name: str, low: Any, high: Any) -> pl.Expr:
     if high is not None:
         is_within &= (number <= float(high)).fill_null(False)
     return is_within
+
+
+def _iso_in(name: str, form: str) -> pl.Expr:
+    """Dates of a form as yyyy-mm-dd. Those that are so already stay, since the reader finds many forms by itself."""
+    return as_iso(name, form) if form.startswith("yyyy-") else pl.coalesce(as_iso(name, form), as_iso(name, ISO))
 
 
 def _number_in(name: str, shape: str) -> pl.Expr:

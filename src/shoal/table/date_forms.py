@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.errors import ParameterError
 
+ISO = "yyyy-mm-dd"
 TEXT = "text"
 """The form of a column that is left as it is."""
 WEEK, EXCEL, EXCEL_1904 = "iso-week", "excel", "excel-1904"

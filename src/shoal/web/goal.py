@@ -23,6 +23,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from shoal.policy.numbers import persons_or_share
+from shoal.policy.presets import PRESETS, is_kept_by
 
 if TYPE_CHECKING:
     from shoal.parts import Part
@@ -106,7 +107,7 @@ def starting_goal(
         "further": {**further_models(), **{name: dict(each) for name, each in kept.get("further", {}).items()}},
         "floors": {name: dict(each) for name, each in kept.get("floors", {}).items()},
         "point": kept.get("point"),
-        "preset": kept.get("preset", ""),
+        "preset": kept.get("preset", "" if policy is None else policy.preset or ""),
         "of": kept.get("of"),
     }
 
@@ -314,7 +315,10 @@ def models_of_sliders(goal: Mapping[str, Any]) -> Plain:
 
 
 def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protection: Mapping[str, Any]) -> Plain:
-    """The protection of a policy document with these models, and the method, mask, budget and cells of the goal."""
+    """The protection of a policy document with these models, and the method, mask, budget and cells of the goal.
+
+    It names the preset that the goal began with, as long as the models ask for all of it.
+    """
     beside = beside_of(goal, protection)
     kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "history", "mend")}
     if goal.get("options", {}).get("safe_cells"):
@@ -328,6 +332,11 @@ def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protecti
     if target:
         before = protection.get("usefulness") or {}
         kept["usefulness"] = dict(before) if before.get("target") == target else {"target": target}
+    from shoal.policy.load import models_of
+
+    preset = PRESETS.get(goal.get("preset", ""))
+    if preset is not None and is_kept_by(preset, models_of(models)):
+        kept["preset"] = preset.name
     return {**kept, "models": dict(models), **{key: beside[key] for key in ("method", "mask", "budget")}}
 
 

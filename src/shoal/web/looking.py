@@ -34,8 +34,8 @@ def look(project: Project, tell: Tell) -> dict[str, Any]:
     """Read the files, keep the table as Parquet, and say what it holds and what is odd about it."""
     from shoal.policy.numbers import exact_decimal
     from shoal.reading.detect import found_of
+    from shoal.reading.to_mend import suggestions
     from shoal.table.profile import profile
-    from shoal.web.mending import suggestions
 
     tell("Reading the files", 0.05)
     reading = project.read()
@@ -57,7 +57,7 @@ def look(project: Project, tell: Tell) -> dict[str, Any]:
         "found": found_of(reading),
         "findings": [finding.to_dict() for finding in reading.findings],
         "mended": list(reading.mended or ()),
-        "suggestions": suggestions(reading.frame, seen),
+        "suggestions": [each.to_dict() for each in suggestions(reading.frame, seen)],
         "notes": list(reading.notes),
         "odd": oddities,
         "record_risk": str(exact_decimal(seen.record_risk)),

@@ -76,7 +76,8 @@ RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "relea
 ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped")
 KINDS = ("auto", "number", "nominal", "ordered", "date")
 PROTECTION_KEYS = (
-    "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "usefulness", "ledger",
+    "preset", "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "usefulness",
+    "ledger",
 )  # fmt: skip
 DATA_KEYS = ("sources", "person_file", "join_on", "rename", "csv", "read_as", "mend")
 """The choices that make the table."""

@@ -22,6 +22,7 @@ from shoal import errors
 from shoal.engines.spark.errors import ExecutorError, explained
 from shoal.engines.spark.group import in_batches
 from shoal.errors import InputError, ShoalError
+from shoal.policy.mend import MendChoices
 from shoal.reading import CsvOptions, Reading, format_of_ending, formats_on, is_on
 from shoal.reading.combine import note_on_counts, put_under_one_another
 from shoal.reading.csv import (
@@ -35,6 +36,7 @@ from shoal.reading.csv import (
     records_of_block,
 )
 from shoal.reading.encoding import is_utf8
+from shoal.reading.mend import columns_of, mend
 from shoal.reading.packed import is_packed
 from shoal.reading.parquet import number_of_records, parquet_of_bytes, read_records
 from shoal.reading.source import Source, check_is_file, read_bytes, refuse_pipe
@@ -77,11 +79,21 @@ class Tables:
 
 
 def read_tables(
-    spark: SparkSession, paths: Sequence[str], schema: Schema | None = None, *, csv: CsvOptions | None = None
+    spark: SparkSession,
+    paths: Sequence[str],
+    schema: Schema | None = None,
+    *,
+    csv: CsvOptions | None = None,
+    mends: MendChoices | None = None,
 ) -> Tables:
     """The table that CSV or Parquet files, or folders of them, make together, as the engine in memory reads them.
 
     Columns that the schema drops are read and checked as all others, and their values left behind.
+
+    Parameters
+    ----------
+    mends
+        What will be mended in it: the schema is one of the table as it is then.
 
     Raises
     ------
@@ -94,7 +106,8 @@ def read_tables(
         raise InputError("Spark reads files of one format at a time: all CSV, or all Parquet.")
     format = formats.pop()
     files = [file for path in paths for file in _files(spark, path)]
-    dropped = frozenset(schema.dropped) if schema is not None else frozenset()
+    mends = mends or MendChoices()
+    dropped = (frozenset(schema.dropped) if schema is not None else frozenset()) - columns_of(mends)
     plan = _Plan.of(files, format, csv, dropped, spark.sparkContext.defaultParallelism)
     with explained():
         seen, records_of_piece = _seen(spark, plan)
@@ -107,12 +120,13 @@ def read_tables(
     if len(files) > 1:
         counts = [own.records for own in seen]
         notes.append(note_on_counts([reading.source.name for reading in readings], counts))
+    will_be = mend(like, mends, is_part=True).frame
     if schema is not None:
-        schema.check_against(like.columns)
-        refuse_unpublishable(like, schema)
+        schema.check_against(will_be.columns)
+        refuse_unpublishable(will_be, schema)
     form = _form(spark, like, dropped, seen)
     read = _reader(plan, readings, records_of_piece, like, dropped, form)
-    return Tables(plan.rows(spark).mapInArrow(read, form), dict(like.schema), tuple(notes))
+    return Tables(plan.rows(spark).mapInArrow(read, form), dict(will_be.schema), tuple(notes))
 
 
 def format_of(path: str) -> str:

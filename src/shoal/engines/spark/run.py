@@ -34,6 +34,7 @@ from shoal.engines.spark.mask import (
     losses,
     published_columns,
 )
+from shoal.engines.spark.mend import mended
 from shoal.engines.spark.read import Facts, facts_of, frame_of, quoted, refuse_misfits, schema_for
 from shoal.engines.spark.recount import Apart, recount
 from shoal.engines.spark.session import case_sensitive, persisted, session
@@ -53,6 +54,7 @@ from shoal.models.counts import SPREAD
 from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy
 from shoal.progress import Progress, silent, stage
 from shoal.publishing.release import Release
+from shoal.reading.mend import sentences
 from shoal.table.own_columns import GROUP, MEMBER
 from shoal.table.roles import RECORDS_LOOKED_AT, refuse_unconfirmed
 from shoal.table.schema import Schema
@@ -160,22 +162,28 @@ class SparkEngine(Engine):
         with ExitStack() as stack:
             spark = stack.enter_context(session(self.master, self.settings))
             stack.enter_context(case_sensitive(spark))
-            tables = read_tables(spark, job.source.names, job.roles, csv=job.source.csv)
+            tables = read_tables(spark, job.source.names, job.roles, csv=job.source.csv, mends=job.policy.mend)
             frame = stack.enter_context(persisted(tables.frame))
             return self._protect(job, frame, tables, tables.notes)
 
     def _protect(self, job: Job, frame: DataFrame, given: DataFrame | Tables, notes: tuple[str, ...]) -> Release:
         """The release of a frame, written where it is to go."""
         started = time.perf_counter()
-        schema = schema_for(job, frame)
-        schema = given.kinds(schema) if isinstance(given, Tables) else schema
-        refuse_misfits(frame, schema)
-        refuse_unconfirmed(frame_of(frame.limit(RECORDS_LOOKED_AT).toArrow()), schema)
-        with errors.explained(), case_sensitive(frame.sparkSession):
-            release = _Run(job, schema, self.cell_persons).release(frame, started, notes)
-        if job.writing is not None:
-            return write_release(release, job.writing)
-        return release
+        with ExitStack() as stack:
+            if job.policy.mend:
+                stack.enter_context(errors.explained())
+                frame, mends = mended(frame, job.policy.mend)
+                frame = stack.enter_context(persisted(frame))
+                job = replace(job, mends=mends)
+            schema = schema_for(job, frame)
+            schema = given.kinds(schema) if isinstance(given, Tables) else schema
+            refuse_misfits(frame, schema)
+            refuse_unconfirmed(frame_of(frame.limit(RECORDS_LOOKED_AT).toArrow()), schema)
+            with errors.explained(), case_sensitive(frame.sparkSession):
+                release = _Run(job, schema, self.cell_persons).release(frame, started, notes)
+            if job.writing is not None:
+                return write_release(release, job.writing)
+            return release
 
 
 @dataclass(frozen=True)
@@ -212,9 +220,15 @@ class _Run:
             utility=utility_of_parts(parts, exact_quasi=job.mask.shows_identities), before=before,
             spread_before=spread_before, spread=spread, schema=schema, models=models, method=job.method, mask=job.mask,
             seed=job.seed, seconds=time.perf_counter() - started,
-            notes=(*notes, *facts.notes, *_notes(grown, self.cell_persons), *_not_counted(job, facts)),
+            notes=(
+                *notes, *sentences(job.mends), *facts.notes, *_notes(grown, self.cell_persons),
+                *_not_counted(job, facts),
+            ),
             kinds={name: column.kind for name, column in facts.quasi.items()}, shared_dates=facts.shared_dates,
-            told={"engine": SPARK, "cells": len(grown.persons_of_cell), "largest_cell": grown.largest},
+            told={
+                "engine": SPARK, "cells": len(grown.persons_of_cell), "largest_cell": grown.largest,
+                **({"mended": list(job.mends)} if job.policy.mend else {}),
+            },
         )  # fmt: skip
 
     def _read(self, frame: DataFrame) -> tuple[DataFrame, Facts]:

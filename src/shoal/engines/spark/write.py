@@ -200,8 +200,9 @@ def _refuse_for_csv(frame: DataFrame) -> None:
     ).first()
     assert counts is not None
     for (name, value), count in zip(asked, counts[1:], strict=True):
-        samples[name] += [value] if count else []
-    refuse_for_csv(pl.DataFrame([pl.Series(name, values, pl.String) for name, values in samples.items()], strict=False))
+        samples[name] += [value if count else "-"]
+    samples = {name: values or ["-"] * len(odd) for name, values in samples.items()}
+    refuse_for_csv(pl.DataFrame(samples, schema_overrides=dict.fromkeys(samples, pl.String)))
 
 
 def _verified(release: Release, data: DataFrame, apart: Apart | None) -> Release:

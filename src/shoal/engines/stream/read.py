@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +16,7 @@ from shoal.reading import CsvOptions, format_of
 from shoal.reading.csv import read_csv_blocks, with_missing
 from shoal.reading.detect import Look, Told, refuse_unanswered
 from shoal.reading.forms import changes
-from shoal.reading.mend import mend, none_left, sentences
+from shoal.reading.mend import MendedParts, mend, sentences
 from shoal.reading.parquet import check_parquet, refuse_times_beyond_the_day, scan_parquet
 from shoal.reading.source import plain_or_refused, refuse_no_records
 from shoal.table.schema import Schema
@@ -129,19 +128,15 @@ def mended(source: FileSource, policy: Policy, work: Path) -> tuple[FileSource, 
     """The source mended as the policy says, portion by portion, and how many records each step changed."""
     if not policy.mend:
         return source, ()
-    parts, counts = [], Counter[tuple[str, str]]()
-    n_left = 0
+    parts, seen = [], MendedParts()
     for number, frame in enumerate(source.portions()):
         made = mend(frame, policy.mend, is_part=True)
-        counts.update({(change.step, change.column): change.records for change in made.changes})
-        n_left += made.frame.height
+        seen.add(frame.height, made.changes, made.refused)
         parts.append(work / f"mended-{number:06d}.parquet")
         made.frame.write_parquet(parts[-1], compression="lz4")
     if not parts:
         return source, ()
-    if not n_left and policy.mend.filter:
-        raise none_left(policy.mend.filter[0].column)
-    told = tuple({"step": step, "column": column, "records": n} for (step, column), n in counts.items())
+    told = seen.told()
     return source.with_scan(scan_parquet(parts), *sentences(told)), told
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from nicegui import ui
 
 from shoal.errors import ParameterError
+from shoal.reading.to_mend import COARSER, WRONG, taken
 from shoal.web import layout
 from shoal.web.layout import PageView
-from shoal.web.mending import COARSER, WRONG, steps_of, taken, undone
+from shoal.web.mending import steps_of, undone
 
 BY_HAND = {
     "map": ("replace values", "m = male, w = female"),
