@@ -9,20 +9,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tests.docs.transcripts import is_played
+from tests.docs.transcripts import PROJECT, Snippet, is_played, run_snippet, shown
 
-PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *PROJECT.glob("*.md")])
 MODULES = sorted((PROJECT / "src" / "shoal").rglob("*.py"))
-
-
-def shown(path: Path) -> str:
-    return path.relative_to(PROJECT).as_posix()
 
 
 # --- pages ---------------------------------------------------------------------------------------------------------
@@ -64,31 +58,10 @@ def test_every_decision_is_in_the_index_with_question_choice_and_cost() -> None:
 # --- snippets ------------------------------------------------------------------------------------------------------
 
 
-class Snippet(NamedTuple):
-    """The code of one fenced block, and the line of the page on which it begins."""
-
-    code: str
-    line: int
-
-
 def snippets_of(page: Path) -> list[Snippet]:
     text = page.read_text(encoding="utf-8")
     fences = re.finditer(r"^```python[^\n]*\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     return [Snippet(fence[1], text.count("\n", 0, fence.start(1)) + 1) for fence in fences]
-
-
-def run_snippet(snippet: Snippet, page: Path, names: dict[str, object]) -> None:
-    """Run a block as a reader would; one with prompts must also answer what the page says it answers."""
-    if ">>> " not in snippet.code:
-        padding = "\n" * (snippet.line - 1)  # so that a traceback names the line of the page
-        exec(compile(padding + snippet.code, shown(page), "exec"), names)
-        return
-    test = doctest.DocTestParser().get_doctest(snippet.code, names, shown(page), shown(page), snippet.line - 1)
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-    failures: list[str] = []
-    runner.run(test, out=failures.append, clear_globs=False)
-    names.update(test.globs)
-    assert not failures, "".join(failures)
 
 
 # Pages whose commands are typed too are run as a whole, in test_transcripts.py.

@@ -11,8 +11,18 @@ import pytest
 from click.testing import CliRunner
 
 from shoal.cli.main import cli
-from tests.docs.test_docs import DOCS, PAGES, Snippet, run_snippet, shown
-from tests.docs.transcripts import NOT_TYPED, agrees, blocks_of, commands_of, is_played, is_transcript, prepare, type_in
+from tests.docs.test_docs import DOCS, PAGES
+from tests.docs.transcripts import (
+    agrees,
+    blocks_of,
+    commands_of,
+    is_played,
+    is_transcript,
+    play,
+    prepare,
+    shown,
+    type_in,
+)
 
 TRANSCRIPTS = [page for page in PAGES if is_transcript(page)]
 PLAYED = [page for page in PAGES if is_played(page)]
@@ -39,22 +49,7 @@ def test_commands_answer_what_the_page_shows(page: Path, tmp_path: Path, monkeyp
     runner = CliRunner()
     if not is_transcript(page):
         prepare(runner)
-    names: dict[str, object] = {"__name__": "__main__"}
-    blocks = blocks_of(page)
-    for block, below in zip(blocks, [*blocks[1:], None], strict=True):
-        named = re.match(r"# (\S+\.(?:toml|csv))\n", block.text)
-        if block.language == "python":
-            run_snippet(Snippet(block.text, block.line), page, names)
-        elif block.language in {"toml", "csv"} and named:
-            Path(named[1]).write_text(block.text, encoding="utf-8")
-        elif block.language == "console":
-            typed = [command for command in commands_of(block.text) if not NOT_TYPED.search(command)]
-            answers = [type_in(command, tmp_path, runner) for command in typed]
-            answered = "".join(output for output, _ in answers)
-            assert [code for _, code in answers] == [0] * len(answers), f"{shown(page)}, line {block.line}: {answered}"
-            if below is not None and below.language == "text" and below.is_right_below:
-                told = f"{shown(page)}, line {below.line}: the command answers\n{answered}"
-                assert agrees(below.text, answered), told
+    play(page, lambda command: type_in(command, runner))
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=shown)

@@ -1,10 +1,16 @@
-"""Pages read as a newcomer reads them: blocks in their order, commands typed, files written where a block names one."""
+"""Pages read as a newcomer reads them: blocks in their order, commands typed, files written where a block names one.
+
+python -m tests.docs.transcripts PAGE    # in the folder where one is, each command in a process of its own
+"""
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 import subprocess
+import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +37,13 @@ FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTAL
 EXIT_CODE = re.compile(r"""\s*\|\|\s*echo "exit code \$\?"$""")
 
 
+class Snippet(NamedTuple):
+    """The code of one fenced block, and the line of the page on which it begins."""
+
+    code: str
+    line: int
+
+
 class Block(NamedTuple):
     """A fenced block: its language, its text, the line of the page on which the text begins, and whether the block
     before it is right above."""
@@ -39,6 +52,24 @@ class Block(NamedTuple):
     text: str
     line: int
     is_right_below: bool
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(PROJECT).as_posix()
+
+
+def run_snippet(snippet: Snippet, page: Path, names: dict[str, object]) -> None:
+    """Run a block as a reader would; one with prompts must also answer what the page says it answers."""
+    if ">>> " not in snippet.code:
+        padding = "\n" * (snippet.line - 1)  # so that a traceback names the line of the page
+        exec(compile(padding + snippet.code, shown(page), "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(snippet.code, names, shown(page), shown(page), snippet.line - 1)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    failures: list[str] = []
+    runner.run(test, out=failures.append, clear_globs=False)
+    names.update(test.globs)
+    assert not failures, "".join(failures)
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -78,16 +109,38 @@ def prepare(runner: CliRunner) -> None:
     assert runner.invoke(cli, ["profile", "visits.csv"]).exit_code == 0
 
 
-def type_in(command: str, folder: Path, runner: CliRunner) -> tuple[str, int]:
-    """Type a command in a folder: what is shown, and the exit code."""
-    shown, n_told = EXIT_CODE.subn("", command)
-    if shown.split()[0] == "shoal":
-        result = runner.invoke(cli, shlex.split(shown)[1:], prog_name="shoal")
+def type_in(command: str, runner: CliRunner | None) -> tuple[str, int]:
+    """Type a command: what is shown, and the exit code. Without a runner each command is a process of its own."""
+    typed, n_told = EXIT_CODE.subn("", command)
+    if runner is not None and typed.split()[0] == "shoal":
+        result = runner.invoke(cli, shlex.split(typed)[1:], prog_name="shoal")
         output, code = result.output, result.exit_code
     else:
-        done = subprocess.run(shown, shell=True, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
-        output, code = done.stdout + done.stderr, done.returncode
+        done = subprocess.run(
+            typed, shell=True, stdout=-1, stderr=subprocess.STDOUT, text=True, check=False, timeout=600
+        )
+        output, code = done.stdout, done.returncode
     return (f"{output}exit code {code}\n", 0) if n_told and code else (output, code)
+
+
+def play(page: Path, type_in: Callable[[str], tuple[str, int]]) -> None:
+    """Run a page from its first block to its last in the folder where one is; what commands answer is what it shows."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    blocks = blocks_of(page)
+    for block, below in zip(blocks, [*blocks[1:], None], strict=True):
+        named = re.match(r"# (\S+\.(?:toml|csv))\n", block.text)
+        if block.language == "python":
+            run_snippet(Snippet(block.text, block.line), page, names)
+        elif block.language in {"toml", "csv"} and named:
+            Path(named[1]).write_text(block.text, encoding="utf-8")
+        elif block.language == "console":
+            typed = [command for command in commands_of(block.text) if not NOT_TYPED.search(command)]
+            answers = [type_in(command) for command in typed]
+            answered = "".join(output for output, _ in answers)
+            assert [code for _, code in answers] == [0] * len(answers), f"{shown(page)}, line {block.line}: {answered}"
+            if below is not None and below.language == "text" and below.is_right_below:
+                told = f"{shown(page)}, line {below.line}: the command answers\n{answered}"
+                assert agrees(below.text, answered), told
 
 
 def agrees(shown: str, answered: str) -> bool:
@@ -98,3 +151,7 @@ def agrees(shown: str, answered: str) -> bool:
 
 def _words(text: str) -> str:
     return " ".join(re.sub(r"─+", "─", text).split())
+
+
+if __name__ == "__main__":
+    play(Path(sys.argv[1]), lambda command: type_in(command, None))
