@@ -1,13 +1,16 @@
 """Gal, Chen and Gangopadhyay (2008): Table 1 and figures 9 to 14, on Adult and on rwm5yr.
 
-Run with `python -m studies.joint`; writes docs/studies/joint.md. Their cancer registry is not public.
+Run with `python -m studies.joint`, or with the names of some parts behind it, which are made anew alone; writes
+docs/studies/joint.md. Their cancer registry is not public.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 import shoal
@@ -19,14 +22,15 @@ from shoal.measuring.asking import random_queries
 from shoal.measuring.queries import estimated_counts, query_error, true_counts
 from shoal.measuring.utility import measure_utility
 from shoal.models import Model
+from shoal.table.columns import NumberColumn
 from shoal.table.table import Table
 from studies.data import MissingDataError, adult, rwm5yr
-from studies.pages import line_chart, markdown_table, write_page
+from studies.pages import Parts, line_chart, markdown_table, write_page
 
 QUASI = ["age", "sex", "race", "fnlwgt"]
 SENSITIVE = ["occupation", "education", "hours-per-week"]
 ALL_SENSITIVE = [*SENSITIVE, "workclass", "native-country", "marital-status", "relationship"]
-K, L = 50, 6
+K, L, PAPER_L = 50, 6, 10
 N_QUERIES = 8_800
 METHOD = Mondrian(spread="z-score")
 
@@ -68,17 +72,30 @@ def errors_of_queries(table: Table, grouping: Grouping) -> list[str]:
             for share in (error.all, error.below_1_percent, error.at_least_1_percent)]  # fmt: skip
 
 
+CAPS = {"hours-per-week": 2}
+"""The cap of Table 1's rows with one: at most two values of the last attribute are excluded."""
+
+
 def table_1(table: Table) -> str:
-    joint, _, _ = grouped(table, shoal.KAnonymity(k=K), shoal.JointDiversity(l=L))
-    best, _, _ = grouped(table, shoal.KAnonymity(k=K), shoal.JointDiversity(l=L), method=BalanceTree())
-    exponential, _, _ = grouped(table, shoal.KAnonymity(k=K), shoal.ExponentialL(l=L))
     rows = [
         ["paper (registry, K = 50, L = 10): Anonymize", "11.3 %", "14.6 %", "1.6 %"],
         ["paper: Exponential-L", "23.2 %", "28.6 %", "8.5 %"],
-        [f"Adult, joint diversity {L}, median cut", *errors_of_queries(table, joint)],
-        [f"Adult, joint diversity {L}, best cut", *errors_of_queries(table, best)],
-        [f"Adult, exponential-l {L}", *errors_of_queries(table, exponential)],
     ]
+    k, capped = shoal.KAnonymity(k=K), ", ".join(f"{column} at most {cap}" for column, cap in CAPS.items())
+    for l_ in (L, PAPER_L):
+        joint, with_caps = shoal.JointDiversity(l=l_), shoal.JointDiversity(l=l_, caps=CAPS)
+        ways: list[tuple[str, Model, Mondrian | BalanceTree]] = [
+            (f"joint diversity {l_}, median cut", joint, METHOD),
+            (f"joint diversity {l_}, best cut", joint, BalanceTree()),
+            (f"joint diversity {l_}, {capped}, median cut", with_caps, METHOD),
+            (f"joint diversity {l_}, {capped}, best cut", with_caps, BalanceTree()),
+            (f"exponential-l {l_}", shoal.ExponentialL(l=l_), METHOD),
+        ]
+        for name, model, method in ways:
+            if not can_be_met(table, model):
+                rows.append([f"Adult, {name}", "not reachable", "", ""])
+                continue
+            rows.append([f"Adult, {name}", *errors_of_queries(table, grouped(table, k, model, method=method)[0])])
     return markdown_table(["", "all queries", "< 1 % of the records", ">= 1 %"], rows)
 
 
@@ -97,38 +114,40 @@ def figure_9(table: Table) -> str:
 
 def figure_10(table: Table) -> str:
     ks = (10, 25, 50, 100, 200)
-    joint = shoal.JointDiversity(l=L)
-    lines = {
-        "joint diversity, median cut": [(k, size(table, shoal.KAnonymity(k=k), joint)) for k in ks],
-        "joint diversity, best cut": [(k, size(table, shoal.KAnonymity(k=k), joint, method=BalanceTree())) for k in ks],
-        "exponential-l": [(k, size(table, shoal.KAnonymity(k=k), shoal.ExponentialL(l=L))) for k in ks],
-        "K itself, the floor": [(k, k) for k in ks],
-    }
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for l_ in (L, PAPER_L):
+        joint = shoal.JointDiversity(l=l_)
+        lines[f"L = {l_}, median cut"] = [(k, size(table, shoal.KAnonymity(k=k), joint)) for k in ks]
+        lines[f"L = {l_}, best cut"] = [
+            (k, size(table, shoal.KAnonymity(k=k), joint, method=BalanceTree())) for k in ks
+        ]
+    lines[f"exponential-l {L}"] = [(k, size(table, shoal.KAnonymity(k=k), shoal.ExponentialL(l=L))) for k in ks]
+    lines["K itself, the floor"] = [(k, k) for k in ks]
     return shown("joint-figure-10", lines, x="K", y="discernability")
 
 
 def figure_11(frame: pl.DataFrame) -> str:
-    joint, exponential = [], []
+    lines: dict[str, list[tuple[float, float]]] = {f"joint diversity, L = {l_}": [] for l_ in (4, PAPER_L)}
+    lines["exponential-l, L = 4"] = []
     for m in range(1, len(ALL_SENSITIVE) + 1):
         table = table_of(frame, QUASI, ALL_SENSITIVE[:m])
         k = shoal.KAnonymity(k=K)
-        if can_be_met(table, shoal.JointDiversity(l=4)):
-            joint.append((m, size(table, k, shoal.JointDiversity(l=4))))
-        exponential.append((m, size(table, k, shoal.ExponentialL(l=4))))
-    lines = {"joint diversity": joint, "exponential-l": exponential}
+        for l_ in (4, PAPER_L):
+            if can_be_met(table, shoal.JointDiversity(l=l_)):
+                lines[f"joint diversity, L = {l_}"].append((m, size(table, k, shoal.JointDiversity(l=l_))))
+        lines["exponential-l, L = 4"].append((m, size(table, k, shoal.ExponentialL(l=4))))
     return shown("joint-figure-11", lines, x="sensitive attributes", y="discernability")
 
 
 def figure_12(frame: pl.DataFrame) -> str:
     table = table_of(frame, QUASI, ["occupation", "education", "relationship"])
-    points = []
-    for cap in range(11):
-        model = shoal.JointDiversity(l=L, caps={"relationship": cap})
-        if can_be_met(table, model):
-            points.append((cap, size(table, shoal.KAnonymity(k=K), model)))
-    return shown(
-        "joint-figure-12", {"joint diversity": points}, x="cap of the last attribute", y="discernability", log=False
-    )
+    lines: dict[str, list[tuple[float, float]]] = {f"joint diversity, L = {l_}": [] for l_ in (L, PAPER_L)}
+    for l_ in (L, PAPER_L):
+        for cap in range(11):
+            model = shoal.JointDiversity(l=l_, caps={"relationship": cap})
+            if can_be_met(table, model):
+                lines[f"joint diversity, L = {l_}"].append((cap, size(table, shoal.KAnonymity(k=K), model)))
+    return shown("joint-figure-12", lines, x="cap of the last attribute", y="discernability", log=False)
 
 
 def seconds_of(records: int, attributes: int, caps: dict[str, int] | None) -> float:
@@ -201,75 +220,118 @@ def survey() -> str:
     return markdown_table(head, rows)
 
 
-def page() -> str:
-    frame = adult()
+def whole(table: Table) -> str:
+    """What the default comes to, and how large groups are where only the widest attribute is tried."""
+    k, joint = shoal.KAnonymity(k=K), shoal.JointDiversity(l=L)
+    printed, best = size(table, k, joint), size(table, k, joint, method=BalanceTree())
+    widest = only_the_widest(table, k, joint)
+    return (
+        f"At K = {K} and L = {L} discernability is {printed:.1f} with the paper's median cuts (other attributes tried, "
+        f"both sides\ntested), {best:.1f} with the best cut, and {widest:,.1f} where only the "
+        f"widest attribute is tried, as figure 5 of the paper\nsays; no grouping can go below {K}."
+    )
+
+
+def only_the_widest(table: Table, *models: Model) -> float:
+    """Discernability where a group is final as soon as its widest attribute cannot be cut at the median."""
+    from shoal.judging.observation import Observation
+
+    scores = {}
+    for name, column in table.quasi.items():
+        values = column.units if isinstance(column, NumberColumn) else column.codes
+        scores[name] = (values - values.mean()) / max(float(values.std()), 1e-300)
+
+    def fits(*sides: np.ndarray) -> bool:
+        group = np.full(table.n_persons, -1, dtype=np.int32)
+        for number, side in enumerate(sides):
+            group[side] = number
+        chosen = group >= 0
+        part = table.without_persons(~chosen)
+        seen = Observation.of_groups(part, group[chosen], len(sides))
+        return all(bool(model.holds(seen.counts(model.needs)).all()) for model in models)
+
+    final, waiting = 0.0, [np.arange(table.n_persons)]
+    while waiting:
+        members = waiting.pop()
+        widest = max(scores, key=lambda name: float(np.ptp(scores[name][members])))
+        own = scores[widest][members]
+        is_left = own <= np.sort(own)[(len(own) - 1) // 2]
+        sides = members[is_left], members[~is_left]
+        if len(sides[1]) and fits(*sides):
+            waiting += sides
+        else:
+            final += float(len(members)) ** 2
+    return final / table.n_persons
+
+
+def page(parts: Parts, frame: pl.DataFrame) -> str:
     table = table_of(frame, QUASI, SENSITIVE)
-    printed = size(table, shoal.KAnonymity(k=K), shoal.JointDiversity(l=L))
-    best = size(table, shoal.KAnonymity(k=K), shoal.JointDiversity(l=L), method=BalanceTree())
     return f"""# Several sensitive attributes: the paper's figures
 
 Made by `python -m studies.joint`. The paper (Gal, Chen and Gangopadhyay, 2008) used 72,194 records of a cancer registry
 that is not public. Here are the same experiments on UCI Adult ({table.n_records:,} complete records; quasi-identifiers
 {", ".join(QUASI)}; sensitive {", ".join(SENSITIVE)}) and on the German health survey rwm5yr (several records per
 person).
-Adult's attributes have fewer values than the registry's, so L is {L} where the paper has 10. The figures of the paper
-are charts without printed numbers; compare orders and shapes.
+Adult's attributes have fewer values than the registry's, so L is {L} beside the paper's {PAPER_L}. The figures of the
+paper are charts without printed numbers; compare orders and shapes.
 
-At K = {K} and L = {L} discernability is {printed:.1f} with the paper's median cuts (other attributes tried, both sides
-tested) and {best:.1f} with the best cut; no grouping can go below {K}.
+{parts.part("whole", lambda: whole(table))}
 
 ## Table 1: relative error of {N_QUERIES:,} random COUNT queries
 
-{table_1(table)}
+{parts.part("table_1", lambda: table_1(table))}
 
 ## Figure 9: discernability by L (K = {K}, three attributes)
 
-{figure_9(table)}
+{parts.part("figure_9", lambda: figure_9(table))}
 
-## Figure 10: discernability by K (L = {L}, three attributes)
+## Figure 10: discernability by K (three attributes)
 
-{figure_10(table)}
+{parts.part("figure_10", lambda: figure_10(table))}
 
-## Figure 11: discernability by the number of sensitive attributes (K = {K}, L = 4)
+## Figure 11: discernability by the number of sensitive attributes (K = {K})
 
 Attributes in this order: {", ".join(ALL_SENSITIVE)}. With few values in an attribute, or one value that nearly all
 records have, fewer deletions suffice; where no grouping can meet L the table says so.
 
-{figure_11(frame)}
+{parts.part("figure_11", lambda: figure_11(frame))}
 
-## Figure 12: the cap of the last attribute (occupation, education, relationship; L = {L})
+## Figure 12: the cap of the last attribute (occupation, education, relationship)
 
 relationship has six values. A cap of 0 leaves it unprotected; from L - 1 on a cap says nothing any more. The tree is
 greedy: with a cap just below that it may accept an early cut that hinders later ones, so that its groups come out
 larger than without a cap, though every group of the uncapped tree would meet the cap too.
 
-{figure_12(frame)}
+{parts.part("figure_12", lambda: figure_12(frame))}
 
 ## Figures 13 and 14: CPU time (made-up registry, K = 50, L = 10)
 
-{figure_13()}
+{parts.part("figure_13", lambda: figure_13())}
 
-{figure_14()}
+{parts.part("figure_14", lambda: figure_14())}
 
 ## The attack of the introduction
 
 Somebody who knows a person's group and can exclude a few values: how many persons are left with one value of some
 attribute. Diversity of each attribute alone does not stop it; joint diversity L stops it for up to L - 2 values.
 
-{attacks(table)}
+{parts.part("attacks", lambda: attacks(table))}
 
 ## Persons with several records: rwm5yr
 
 Quasi-identifiers age, female, educ, hhninc; sensitive docvis and hospvis; person-k 10. A person has the union of the
 values of their records and is excluded when any of them is.
 
-{survey()}
+{parts.part("survey", lambda: survey())}
 """
 
 
 def main() -> None:
+    parts = Parts.asked("joint", sys.argv[1:])
     try:
-        print(write_page("joint", page()))
+        text = page(parts, adult())
+        parts.refuse_unknown()
+        print(write_page("joint", text))
     except MissingDataError as error:
         raise SystemExit(f"Not run: {error}") from None
 
