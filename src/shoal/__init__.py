@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from shoal.publishing.release import Release
     from shoal.reading import read
     from shoal.reading.read import profile
+    from shoal.table.coding import Coding
     from shoal.table.hierarchy import Hierarchy
     from shoal.table.schema import Date, Nominal, Number, Ordered, Schema
 
@@ -68,6 +69,7 @@ _HOME = {
     **dict.fromkeys(("assess", "protect", "verify"), "shoal.pipeline"),
     "attack": "shoal.attacking.suite",
     **dict.fromkeys(("Schema", "Number", "Nominal", "Ordered", "Date"), "shoal.table.schema"),
+    "Coding": "shoal.table.coding",
     "Hierarchy": "shoal.table.hierarchy",
     "Policy": "shoal.policy",
     "Release": "shoal.publishing.release",
@@ -95,6 +97,7 @@ __all__ = [
     "AlphaKAnonymity",
     "AverageRisk",
     "BetaLikeness",
+    "Coding",
     "CountK",
     "Date",
     "DeltaDisclosure",

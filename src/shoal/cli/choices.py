@@ -155,7 +155,8 @@ def _lay_values(document: dict[str, Any], table: str, values: Mapping[str, Any])
 def _lay_columns(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     lists = {key: list(flags[flag]) for flag, key in COLUMN_FLAGS.items() if flags.get(flag)}
     single = {key: flags.get(key) for key in SINGLE_FLAGS}
-    _lay_values(document, "columns", {**single, **lists, "spelling": _spelling(document, flags)})
+    laid = {"spelling": _spelling(document, flags), "coded": _codings(document, flags)}
+    _lay_values(document, "columns", {**single, **lists, **laid})
     for text in flags.get("hierarchy") or ():
         column, is_given, file = text.partition("=")
         if not is_given or not column or not file:
@@ -178,6 +179,19 @@ def _spelling(document: dict[str, Any], flags: Flags) -> dict[str, str] | None:
         raise click.UsageError("--spelling takes a column and a form: --spelling disease=exact")
     known = document.get("columns", {}).get("spelling", {})
     return {**known, **{column: form for column, _, form in given}} if given else None
+
+
+def _codings(document: dict[str, Any], flags: Flags) -> dict[str, dict[str, Any]] | None:
+    """The codes of columns by flag, over what the document says."""
+    given: dict[str, dict[str, Any]] = {}
+    for key in ("top", "bottom", "rare"):
+        for text in flags.get(key) or ():
+            column, _, code = text.partition("=")
+            if not column or not code:
+                raise click.UsageError(f"--{key} takes a column and its code: --{key} age=k=5")
+            given.setdefault(column, {})[key] = code if key == "rare" else _step(code)
+    known = {name: dict(each) for name, each in document.get("columns", {}).get("coded", {}).items()}
+    return {**known, **{name: {**known.get(name, {}), **each} for name, each in given.items()}} if given else None
 
 
 def _step(text: str) -> Any:

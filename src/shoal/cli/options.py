@@ -165,6 +165,11 @@ columns = _together(
                  "characters and white space do not), folded (default of sensitive values: case does not either)."),
     _flag("--round", multiple=True, metavar="auto|off|C=STEP", help="Round the ends of ranges outwards, so that they "
                  "are nobody's own value: auto, off, or per column, age=5, born=year. May be repeated."),
+    _flag("--top", multiple=True, metavar="C=CODE", help="Values above become this one: age=90, age=k=5 (the farthest "
+                 "that 5 persons have or pass), income=99% (by share of persons). May be repeated."),
+    _flag("--bottom", multiple=True, metavar="C=CODE", help="Values below become this one, as --top."),
+    _flag("--rare", multiple=True, metavar="C=RULE", help="Categories of fewer persons become 'other': job=k=10, or a "
+                 "share of persons, job=1%. May be repeated."),
     _flag("--hierarchy", is_common=True, multiple=True, metavar="C=FILE", help="The value hierarchy of a "
                  "column, in ARX's CSV format."),
     _flag("--weight", metavar="C", help="Where the table is a sample: the column of sampling weights. It is published "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from shoal.engines.contract import Files, Job
@@ -29,6 +29,12 @@ def why_not_in_portions(job: Job) -> list[str]:
     why += _histories_changed(job)
     why += _missing(job)
     why += _sample(job)
+    counted = [name for name, each in job.roles.codings.items() if not each.is_settled]
+    if counted:
+        why.append(
+            f"The coding of {_quoted(counted)} counts persons, which is done in memory. Name values: top = 90, or "
+            "the categories that stay (shown)."
+        )
     if job.roles.time is not None:
         why.append(f"The time column '{job.roles.time}' is published by the order of a person's records.")
     why += _hierarchies(job)
@@ -93,6 +99,11 @@ def why_not_on_spark(job: Job) -> list[str]:
         )
     why += _missing(job)
     why += _sample(job)
+    if job.roles.coded:
+        why.append(
+            f"The coding of {_quoted(job.roles.coded)} is done in memory or in portions. Code the columns before, or "
+            "leave it out."
+        )
     if not job.roles.links_records:
         why.append(
             "person_ids='none' is not offered on Spark: which records belong to one person would have to be kept row "
@@ -126,8 +137,11 @@ def _missing(job: Job) -> list[str]:
     silent = job.roles.missing_tells_nothing
     if not silent:
         return []
-    named = listed([f"'{name}'" for name in silent])
-    return [f"A missing {named} tells nothing: who has a value is counted in memory."]
+    return [f"A missing {_quoted(silent)} tells nothing: who has a value is counted in memory."]
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return listed([f"'{name}'" for name in names])
 
 
 def _searched(models: Sequence[Model]) -> list[str]:

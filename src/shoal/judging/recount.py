@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import time
 from typing import Any
@@ -35,6 +35,7 @@ from shoal.masking.ranges import Range
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND, EVERYTHING, HISTORIES, JOINT, SPREAD_OF_RECORDS, GroupCounts
 from shoal.table.adversary import Known
+from shoal.table.coding import n_beyond
 from shoal.table.columns import Codes, code_values, persons_of
 from shoal.table.label_sets import EVERYTHING as ANYTHING
 from shoal.table.own_columns import GROUP, MEMBER, RECORDS
@@ -192,6 +193,9 @@ def _look_at_release(
     """
     problems = problems_of_columns(frame.columns, schema, mask=mask)
     problems += _problems_of_times(frame, schema)
+    problems += problems_of_codes(
+        cells for shown in (frame, *tables.values()) for cells in cells_beyond(shown, schema, mask).items()
+    )
     problems += _tables_beside(tables, schema, mask)
     if mask.links_values and schema.has_episodes:
         return _look_at_episodes(frame, schema, models, linked, problems)
@@ -372,6 +376,29 @@ def _problems_of_times(frame: pl.DataFrame, schema: Schema) -> list[str]:
     if schema.gap_days is not None and n_gaps_beside(times, persons_of(frame, schema)[0], schema.gap_days):
         return [f"'{schema.time}' shows days between records that are not rounded, as the policy says they are."]
     return []
+
+
+def cells_beyond(frame: pl.DataFrame, schema: Schema, mask: type[Mask] = Range) -> dict[str, int]:
+    """By column, how many published cells show a value beyond the code that the policy gives it.
+
+    Noise is added to values that are coded, and may pass the code.
+    """
+    rounded = {column.name for column in schema.columns if column.round is not None}
+    is_quasi = set(schema.quasi_names)
+    return {
+        name: n_beyond(frame[name], each, is_masked=name in is_quasi, is_rounded=name in rounded)
+        for name, each in schema.codings.items()
+        if name in frame.columns and not (name in is_quasi and mask.form == "noise")
+    }
+
+
+def problems_of_codes(cells: Mapping[str, int] | Iterable[tuple[str, int]]) -> list[str]:
+    """What is wrong where cells show values beyond their codes."""
+    return [
+        f"'{name}' shows {n:,} values beyond its code, or categories that the policy puts together."
+        for name, n in dict(cells).items()
+        if n
+    ]
 
 
 def count_apart(

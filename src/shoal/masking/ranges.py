@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.publish import Mask
 from shoal.parts import option
+from shoal.table.coding import Coding
 from shoal.table.columns import CategoryColumn, NumberColumn, has_hierarchy
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.label_sets import EVERYTHING, MISSING, as_end, as_one, as_set
@@ -20,7 +21,7 @@ from shoal.table.levels import texts_in_hierarchy
 from shoal.table.node_sets import NodeSets, node_sets
 from shoal.table.rounding import Step, is_rounded, rounded_out, step_of_groups
 from shoal.table.table import QuasiColumn, Table
-from shoal.table.units import texts_of_floats, texts_of_units
+from shoal.table.units import codes_in_units, texts_of_floats, texts_of_units
 
 Ends = NDArray[Any]
 """Range ends in units, or in floats where a column keeps floats."""
@@ -84,8 +85,12 @@ class Range(Mask):
         if column.categories and lowest == 0 and highest == len(column.categories) - 1:
             covered = pl.Series((low == lowest) & (high == highest) & (low != high))
             labels = pl.select(pl.when(covered).then(pl.lit(EVERYTHING)).otherwise(labels)).to_series()
+        ends = records.ends(column)[:2]
         if self.code_extremes:
-            labels = _code_extremes(column, table, *records.ends(column)[:2], labels)
+            labels = _code_extremes(column, table, *ends, labels)
+        coding = table.schema.codings.get(column.name)
+        if coding is not None:
+            labels = _open_at_codes(column, coding, ends, (low_texts, high_texts), labels)
         return or_missing(labels, n_missing, records.n_records)
 
 
@@ -227,12 +232,32 @@ def _code_extremes(column: NumberColumn, table: Table, low: Ends, high: Ends, la
     at_top = (high == highest) if top is not None else np.zeros(len(low), np.bool_)
     end = np.where(at_bottom, np.maximum(high, bottom), high) if bottom is not None else high
     start = np.where(at_top, np.minimum(low, top), low) if top is not None else low
-    below = _texts(column, end) + " or less"
-    above = "at least " + _texts(column, start)
+    return _opened(labels, at_bottom, at_top, _texts(column, end), _texts(column, start))
+
+
+def _open_at_codes(
+    column: NumberColumn,
+    coding: Coding,
+    ends: tuple[Ends, Ends],
+    texts: tuple[pl.Series, pl.Series],
+    labels: pl.Series,
+) -> pl.Series:
+    """Labels of groups that reach a top or bottom code, which stands for all values beyond: open there."""
+    at_bottom, at_top = (
+        np.zeros(len(end), np.bool_) if code is None else (end <= code if is_bottom else end >= code)
+        for end, code, is_bottom in zip(ends, codes_in_units(column, coding), (True, False), strict=True)
+    )
+    return _opened(labels, at_bottom, at_top, texts[1], texts[0])
+
+
+def _opened(
+    labels: pl.Series, at_bottom: NDArray[np.bool_], at_top: NDArray[np.bool_], end: pl.Series, start: pl.Series
+) -> pl.Series:
+    """Labels that are open below, above, or at both ends."""
     return pl.select(
         pl.when(pl.Series(at_bottom & at_top)).then(pl.lit(EVERYTHING))
-        .when(pl.Series(at_bottom)).then(below)
-        .when(pl.Series(at_top)).then(above)
+        .when(pl.Series(at_bottom)).then(end + " or less")
+        .when(pl.Series(at_top)).then("at least " + start)
         .otherwise(labels)
     ).to_series()  # fmt: skip
 

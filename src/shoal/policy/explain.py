@@ -103,6 +103,7 @@ def _about_columns(policy: Policy) -> list[str]:
         told.append(f"Published unchanged: {_named(columns.kept)}.")
     if columns.dropped:
         told.append(f"Not published: {_named(columns.dropped)}.")
+    told += [f"Of '{name}' {each.asked()}, before anything else." for name, each in columns.coded.items()]
     told += _about_sample(columns)
     missing = {
         "value": "A missing quasi-identifier is a value of its own.",

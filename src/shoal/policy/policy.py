@@ -32,6 +32,7 @@ from shoal.policy.history import History, Way
 from shoal.policy.mend import MendChoices
 from shoal.policy.numbers import Number, as_number, fault_of_suppressed
 from shoal.registry import Registry
+from shoal.table.coding import Coding
 from shoal.table.date_forms import check_form
 from shoal.table.hierarchy import FROM_VALUES, Hierarchy
 from shoal.table.schema import KINDS, NAMED_KINDS, Ordered, Quasi, Schema
@@ -241,6 +242,15 @@ def _as_names(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _as_codings(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        raise ValueError("must say by column how it is coded, such as age = { top = 90 }.")
+    try:
+        return {str(name): Coding.of(each, str(name)) for name, each in value.items()}
+    except SchemaError as error:
+        raise ValueError(str(error)) from None
+
+
 class ColumnChoices(Choices):
     """The role of each column."""
 
@@ -261,6 +271,8 @@ class ColumnChoices(Choices):
     missing_tells_nothing: tuple[str, ...] = ()
     person_ids: Literal["pseudonyms", "episodes", "none"] = "pseudonyms"
     spelling: dict[str, Literal["exact", "plain", "folded"]] = {}
+    coded: Annotated[dict[str, Coding], BeforeValidator(_as_codings)] = {}
+    """How extremes and rare categories are coded before anything else, by column."""
     confirmed: tuple[str, ...] = ()
     """Published columns that hold direct identifiers, and that leave nevertheless."""
     weight: str | None = None

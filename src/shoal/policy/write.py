@@ -93,6 +93,8 @@ def _join(join: JoinChoices) -> dict[str, Any]:
 def _columns(policy: Policy) -> dict[str, Any]:
     table = _without_defaults(policy.columns)
     table["quasi"] = [_quasi(column) for column in policy.columns.quasi]
+    if policy.columns.coded:
+        table["coded"] = {name: _options(each.to_dict()) for name, each in policy.columns.coded.items()}
     return table
 
 

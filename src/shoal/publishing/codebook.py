@@ -119,6 +119,7 @@ def codebook_of(
         {
             **_entry(name, schema, mask, kinds, of_persons=of_persons),
             **({"form": "hidden", "shown_as": HOW_SHOWN["hidden"]} if name in hidden else {}),
+            **_coded_in(name, schema),
             **(more or {}).get(name, {}),
         }
         for name in columns
@@ -136,6 +137,12 @@ def codebook_of(
             {"file": files[name], "attribute": name, "columns": list(own)} for name, own in tables.items()
         ]
     return book | {"grammar": grammar_of(entries)}
+
+
+def _coded_in(name: str, schema: Schema) -> dict[str, Any]:
+    """How the values of a column were coded before they were masked, for programs and for people."""
+    coding = schema.codings.get(name)
+    return {} if coding is None else {"coded": coding.to_dict(), "coded_as": coding.words()}
 
 
 def hidden_columns(models: Iterable[Model], schema: Schema) -> set[str]:
@@ -275,6 +282,7 @@ def _document(book: Mapping[str, Any]) -> dict[str, Any]:
     if "person" in book:
         columns |= {"person": book["person"], "person_ids": book["person_ids"]}
     columns["spelling"] = book["spelling"]
+    columns["coded"] = {name: entry["coded"] for name, entry in named.items() if "coded" in entry}
     columns["missing_tells_nothing"] = book.get("missing_tells_nothing", [])
     for name in of_role["time"]:
         time_as = "shift" if named[name]["form"] == "shifted" else "sequence"

@@ -65,7 +65,7 @@ def tables_in(book: Book) -> list[tuple[str | None, Sequence[Mapping[str, Any]]]
 def _columns(name: str | None, entries: Sequence[Mapping[str, Any]]) -> Content:
     rows: list[list[Content]] = [
         [entry["name"], entry.get("label", ""), ROLES.get(entry["role"], entry["role"]), entry.get("kind", ""),
-         entry["form"], words.typeset(entry["shown_as"]) + _rounded(entry)]
+         entry["form"], words.typeset(entry["shown_as"]) + _rounded(entry) + _coded(entry)]
         for entry in entries
     ]  # fmt: skip
     headings = ["Column", "Label", "Role", "Kind", "Form", "Published as"]
@@ -76,6 +76,10 @@ def _columns(name: str | None, entries: Sequence[Mapping[str, Any]]) -> Content:
 
 def _rounded(entry: Mapping[str, Any]) -> str:
     return f"; ends rounded to {entry['rounded_to']}" if "rounded_to" in entry else ""
+
+
+def _coded(entry: Mapping[str, Any]) -> str:
+    return f"; {entry['coded_as']}" if "coded_as" in entry else ""
 
 
 def _promises(book: Book) -> list[list[Content]]:

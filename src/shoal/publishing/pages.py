@@ -8,6 +8,7 @@ import shutil
 import stat
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from shoal.publishing.manifest import check_manifest, list_anew, read_manifest
 if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.policy.decision import Decision
+    from shoal.table.coding import Coding
 REPORT = "steward/report.html"
 SUMMARY = "summary.html"
 NUMBERS = "steward/report.json"
@@ -34,6 +36,14 @@ def policy_in(text: str) -> Policy | None:
         return Policy.from_document(tomllib.loads(text, parse_float=Decimal))
     except (PolicyError, tomllib.TOMLDecodeError):
         return None
+
+
+def with_codings(policy_text: str, codings: Mapping[str, Coding]) -> str:
+    """The policy with what counts of persons were settled to, so that later records are coded and checked alike."""
+    policy = policy_in(policy_text) if codings else None
+    if policy is None or policy.columns.coded == codings:
+        return policy_text
+    return replace(policy, columns=policy.columns.model_copy(update={"coded": dict(codings)})).to_toml()
 
 
 def write_pages(folder: Path) -> None:

@@ -14,7 +14,7 @@ from shoal.publishing.cells import how_cells_are_written
 from shoal.publishing.codebook import codebook_of, write_codebook
 from shoal.publishing.json_file import finite, write_json
 from shoal.publishing.manifest import write_manifest
-from shoal.publishing.pages import policy_in, write_pages
+from shoal.publishing.pages import policy_in, with_codings, write_pages
 from shoal.reading import CsvOptions, Labels
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def write_beside(
         text = policy_text_of(
             release, csv or CsvOptions(), safe_cells=writing.safe_cells, column_labels=writing.column_labels
         )
+    text = with_codings(text, release.schema.codings)
     (steward / "policy.toml").write_text(text, encoding="utf-8")
     if writing.report:
         told = report_of(release, columns=codebook(release, format)["columns"], policy=policy_in(text))

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, TypeVar
 
 from shoal.errors import SchemaError, did_you_mean
+from shoal.table.coding import Coding
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.spelling import FORMS, OF_PERSONS, OF_VALUES
 from shoal.table.times import days_in, refuse_unknown_zone
@@ -201,6 +202,10 @@ class Schema:
     confirmed
         Published columns that hold direct identifiers, and that leave nevertheless. One that is not
         confirmed is refused.
+    coded
+        By column, how extremes or rare categories are coded before anything else (`Coding`, or a mapping with its
+        keys): {"age": {"top": 90}, "income": {"top": "99%"}, "job": {"rare": "k=10"}}. For quasi-identifiers, sensitive
+        and kept columns.
     weight
         Where the table is a sample: the column of sampling weights, how many persons of the population each person (or
         each record, where no person is named) stands for. It is published only where it is named as kept too.
@@ -232,6 +237,7 @@ class Schema:
     person_ids: str = "pseudonyms"
     spelling: Mapping[str, str] = field(default_factory=dict, hash=False)
     confirmed: Several[str] = ()
+    coded: Mapping[str, Coding | Mapping[str, object]] = field(default_factory=dict, hash=False)
     weight: str | None = None
     household: str | None = None
     strata: str | Several[str] = ()
@@ -261,6 +267,7 @@ class Schema:
         refuse_unknown_zone(self.zone)
         self._refuse_gaps()
         self._refuse_spelling()
+        self._read_codings()
         self._refuse_two_roles()
         self._refuse_ids()
 
@@ -352,17 +359,53 @@ class Schema:
         Spelling is of persons and of sensitive values, and so is what a missing value tells of the latter.
         """
         counted = self.spellings
-        return [
-            f"The spelling of '{name}' is named, but '{name}' is neither the person column nor sensitive."
-            f"{did_you_mean(name, counted)}"
-            for name in self.spelling
-            if name not in counted
-        ] + [
-            f"A missing '{name}' is said to tell nothing, but '{name}' is not sensitive."
-            f"{did_you_mean(name, self.sensitive)}"
-            for name in self.missing_tells_nothing
-            if name not in self.sensitive
-        ]
+        return (
+            [
+                f"The spelling of '{name}' is named, but '{name}' is neither the person column nor sensitive."
+                f"{did_you_mean(name, counted)}"
+                for name in self.spelling
+                if name not in counted
+            ]
+            + [
+                f"A missing '{name}' is said to tell nothing, but '{name}' is not sensitive."
+                f"{did_you_mean(name, self.sensitive)}"
+                for name in self.missing_tells_nothing
+                if name not in self.sensitive
+            ]
+            + [
+                f"The coding of '{name}' is named, but '{name}' is no quasi-identifier, and neither sensitive nor kept."
+                f"{did_you_mean(name, self.may_be_coded)}"
+                for name in self.coded
+                if name not in self.may_be_coded
+            ]
+        )
+
+    @property
+    def may_be_coded(self) -> tuple[str, ...]:
+        """The columns whose values may be coded: all that are published and tell something of a person."""
+        return (*self.quasi_names, *self.sensitive, *self.kept)
+
+    @property
+    def codings(self) -> dict[str, Coding]:
+        """How values are coded before anything else, by column."""
+        return {name: Coding.of(each, name) for name, each in self.coded.items()}
+
+    def _read_codings(self) -> None:
+        """Refuse codings that say nothing, and such as a hierarchy would say better."""
+        given: object = self.coded
+        if not isinstance(given, Mapping):
+            raise SchemaError(f"'coded' must say a coding by column, not one {type(given).__name__}.")
+        object.__setattr__(self, "coded", {str(name): Coding.of(each, str(name)) for name, each in given.items()})
+        for column in self.columns:
+            coding = self.codings.get(column.name)
+            if coding is not None and coding.is_of_categories and column.hierarchy is not None:
+                raise SchemaError(
+                    f"'{column.name}' has a hierarchy: put its rare categories together there, and not by rare."
+                )
+            if coding is not None and not coding.is_of_categories and column.kind in ("nominal", "ordered"):
+                raise SchemaError(f"'{column.name}' is {column.kind}: only numbers and dates have a top and a bottom.")
+            if coding is not None and coding.is_of_categories and column.kind not in ("auto", "nominal"):
+                raise SchemaError(f"'{column.name}' is {column.kind}: only categories without an order can be rare.")
 
     def _refuse_spelling(self) -> None:
         given: object = self.spelling

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, SchemaError
 from shoal.models.background import Background, background_of
 from shoal.models.related import Related
+from shoal.table import coding
 from shoal.table.adversary import Adversary, KnownRules, types_by_rules
 from shoal.table.columns import (
     CategoryColumn,
@@ -22,6 +23,8 @@ from shoal.table.columns import (
     LineOf,
     NumberColumn,
     Persons,
+    code_values,
+    codes_of_one,
     first_that,
     quasi_column,
     sensitive_columns,
@@ -64,6 +67,8 @@ class Table:
     """The episode of each record, where a person has a pseudonym per episode: numbers from 0 on, each one person's."""
     sample: Sample | None = None
     """How the records were drawn from a population, where the schema says it."""
+    coded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By column how its values were coded as the schema says, and of how many records and persons."""
     shared_dates: SharedDates | None = None
     """What the dates of the whole table have in common, where they are shifted and that was counted."""
     _values_of_persons: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(
@@ -88,6 +93,8 @@ class Table:
         if schema.person is not None:
             persons = Persons.of(records[schema.person], schema.spelling_of(schema.person))
             person_of_record, n_persons, notes = persons.codes, persons.n, (*notes, *persons.notes)
+        records, schema, told = _with_codes(records, schema, person_of_record)
+        notes = (*notes, *coding.sentences(told, schema.codings))
         quasi = {
             column.name: quasi_column(records[column.name], column, line_of, schema.zone) for column in schema.columns
         }
@@ -95,8 +102,9 @@ class Table:
         notes = (*notes, *(note for column in sensitive.values() for note in column.notes))
         sample = Sample.of(records, schema, person_of_record, line_of)
         return cls(
-            schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, sample=sample, line_of=line_of
-        )
+            schema, records, kind, person_of_record, n_persons, quasi, sensitive, notes, sample=sample, line_of=line_of,
+            coded=told,
+        )  # fmt: skip
 
     @property
     def n_records(self) -> int:
@@ -217,6 +225,7 @@ class Table:
         smaller = replace(
             smaller, kind_of_frame=self.kind_of_frame, notes=notes, suppressed_persons=self.suppressed_persons,
             left_out=self.left_out + int((~keep).sum()), may_leave_out=self.may_leave_out, views=self.views,
+            coded=self.coded,
         )  # fmt: skip
         if self.episode_of_record is not None:
             episodes = np.unique(self.episode_of_record[keep], return_inverse=True)[1]
@@ -294,6 +303,26 @@ def refuse_missing_persons(records: pl.DataFrame, schema: Schema, line_of: LineO
             f"records, {first_that(missing, line_of)}. Without it their risk cannot be counted: fill it in, or leave "
             "those records out."
         )
+
+
+def _with_codes(
+    records: pl.DataFrame, schema: Schema, person_of_record: Codes
+) -> tuple[pl.DataFrame, Schema, dict[str, Any]]:
+    """Values coded as the schema says; the schema with what counts of persons settle; and what was coded."""
+    if not schema.coded:
+        return records, schema, {}
+    forms = {name: _forms(records[name], schema.spelling_of(name)) for name in schema.sensitive if name in schema.coded}
+    codings = coding.settled(schema.codings, records, person_of_record, forms)
+    person = pl.lit(pl.Series(person_of_record))
+    told = coding.told_of(codings, records.select(coding.counts(codings, records.schema, person)).row(0, named=True))
+    return records.with_columns(coding.coded(codings, records.schema)), replace(schema, coded=codings), told
+
+
+def _forms(values: pl.Series, spelling: str) -> Codes:
+    """Codes in which values of one spelling are one."""
+    codes, distinct = code_values(values)
+    one = codes_of_one(distinct, spelling)
+    return codes if one is None else one[0][codes]
 
 
 def _with_plain_floats(records: pl.DataFrame, schema: Schema) -> pl.DataFrame:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import date
+from fractions import Fraction
+from math import ceil, floor
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.table.coding import Coding
 from shoal.table.columns import NumberColumn
 
 MOST_BITS = 62
@@ -68,6 +73,19 @@ def texts_of_units(column: NumberColumn, units: NDArray[np.int64]) -> pl.Series:
     if column.decimals:
         return _as_decimals(whole, column.decimals)
     return whole.cast(pl.String).str.zfill(column.width) if column.width else whole.cast(pl.String)
+
+
+def codes_in_units(column: NumberColumn, coding: Coding) -> tuple[float | None, float | None]:
+    """The bottom and the top code of a column in its units, or in its floats where it keeps these."""
+
+    def unit(code: float | str | None, whole: Callable[[Fraction], int]) -> float | None:
+        if code is None or column.floats is not None:
+            return code  # type: ignore[return-value]
+        if isinstance(code, str):
+            return date.fromisoformat(code).toordinal() - date(1970, 1, 1).toordinal()
+        return whole(Fraction(str(code)) * 10**column.decimals)
+
+    return unit(coding.bottom, floor), unit(coding.top, ceil)
 
 
 def _as_decimals(units: pl.Series, decimals: int) -> pl.Series:

@@ -155,6 +155,8 @@ class Chosen:
     round_gaps: int | str | None = None
     zone: str | None = None
     person_ids: str = "pseudonyms"
+    coded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """How extremes and rare categories are coded, by column, as in a policy document."""
     is_policy_given: bool = False
     """Whether the roles come from a policy file: a column that it does not name is then left to the steward."""
     # protect
@@ -180,6 +182,12 @@ class Chosen:
     def missing_tells_nothing(self) -> list[str]:
         """The sensitive columns of which a missing value tells nothing."""
         return [column.name for column in self.columns if column.role == "sensitive" and column.missing == "nothing"]
+
+    @property
+    def coded_here(self) -> dict[str, dict[str, Any]]:
+        """How columns are coded, without those that are not published now."""
+        gone = {column.name for column in self.columns if column.role not in ("quasi", "sensitive", "kept")}
+        return {name: dict(coding) for name, coding in self.coded.items() if name not in gone}
 
     @property
     def confirmed_twice(self) -> list[str]:
@@ -406,6 +414,7 @@ class Project:
             **({} if chosen.round_gaps is None else {"round_gaps": chosen.round_gaps}),
             **({} if chosen.zone is None else {"zone": chosen.zone}),
             **({"spelling": spelling} if (spelling := _spelling(chosen)) else {}),
+            **({"coded": coded} if (coded := chosen.coded_here) else {}),
             **({"missing_tells_nothing": silent} if (silent := chosen.missing_tells_nothing) else {}),
             **({"person_ids": chosen.person_ids} if chosen.names("person") else {}),
             **({"confirmed": twice} if (twice := chosen.confirmed_twice) else {}),
@@ -533,6 +542,7 @@ class Project:
             shared_dates=policy.columns.shared_dates,
             zone=policy.columns.zone,
             round_gaps=policy.columns.round_gaps,
+            coded=_plain({name: each.to_dict() for name, each in policy.columns.coded.items()}),
             person_ids="none" if policy.columns.person_ids == "none" else "pseudonyms",  # episodes are [history]'s
             is_policy_given=True,
             csv=_plain({**self._chosen.csv, **csv}),
@@ -614,6 +624,7 @@ class Project:
                 "shared_dates",
                 "round_gaps",
                 "zone",
+                "coded",
                 "person_ids",
             ),
             "protect": ("protection",),
@@ -852,6 +863,32 @@ def _plain(document: Mapping[str, Any]) -> dict[str, Any]:
     """A part of a policy document as JSON holds it; decimals as texts."""
     plain: dict[str, Any] = json.loads(json.dumps(document, default=str))
     return plain
+
+
+CODES = ("top", "bottom", "rare", "other")
+
+
+def codes_in(text: str) -> dict[str, dict[str, Any]]:
+    """Codes of columns as a steward writes them: "age top 90, job rare k=10"; what is none is left to be refused."""
+    codings: dict[str, dict[str, Any]] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        column, _, said = next((part.partition(f" {key} ") for key in CODES if f" {key} " in part), (part, "", ""))
+        key = next((key for key in CODES if f" {key} " in part), "top")
+        codings.setdefault(column.strip(), {})[key] = _code(said.strip())
+    return codings
+
+
+def _code(said: str) -> int | float | str:
+    try:
+        number = float(said)
+    except ValueError:
+        return said
+    return int(number) if number.is_integer() else number
+
+
+def codes_as_text(coded: Mapping[str, Mapping[str, Any]]) -> str:
+    """Codes of columns as a steward writes them."""
+    return ", ".join(f"{name} {key} {coding[key]}" for name, coding in coded.items() for key in CODES if key in coding)
 
 
 def _spelling(chosen: Chosen) -> dict[str, str]:

@@ -98,6 +98,7 @@ class MemoryEngine(Engine):
             seconds=time.perf_counter() - started,
             told={
                 **({"mended": list(job.what_was_mended)} if job.policy.mend else {}),
+                **({"coded": dict(table.coded)} if table.coded else {}),
                 **grouping.told,
                 **hidden_cells(published, table, job.mask),
             },

@@ -19,6 +19,7 @@ from shoal.reading.forms import changes
 from shoal.reading.mend import MendedParts, mend, sentences
 from shoal.reading.parquet import check_parquet, refuse_times_beyond_the_day, scan_parquet
 from shoal.reading.source import plain_or_refused, refuse_no_records
+from shoal.table import coding
 from shoal.table.schema import Schema
 from shoal.table.table import dates_published, plain_floats, refuse_unpublishable
 from shoal.table.times import beyond_calendar, refuse_beyond_calendar
@@ -144,6 +145,18 @@ def with_plain_floats(source: FileSource, schema: Schema) -> FileSource:
     """The source with floats that count as one value written as one: -0.0 as 0.0, NaN as missing."""
     plain = plain_floats(source.schema, schema)
     return source.with_scan(source.scan.with_columns(plain)) if plain else source
+
+
+def with_codes(source: FileSource, schema: Schema) -> tuple[FileSource, dict[str, Any]]:
+    """The source with values coded as the schema says, which leaves nothing to count; and what was coded."""
+    codings = schema.codings
+    if not codings:
+        return source, {}
+    person = pl.int_range(pl.len()) if schema.person is None else pl.col(schema.person)
+    counted = source.collected(source.scan.select(coding.counts(codings, source.schema, person))).row(0, named=True)
+    told = coding.told_of(codings, counted)
+    notes = coding.sentences(told, codings)
+    return source.with_scan(source.scan.with_columns(coding.coded(codings, source.schema)), *notes), told
 
 
 def without_missing(source: FileSource, schema: Schema) -> FileSource:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +23,7 @@ from shoal.engines.stream.summary import PairCounts, SummaryTable, counts_of_gro
 from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
 from shoal.judging.alone import AloneLimit, who_is_alone
 from shoal.judging.observation import Observation, are_one_only_where_equal
-from shoal.judging.recount import problems_of_columns
+from shoal.judging.recount import cells_beyond, problems_of_codes, problems_of_columns
 from shoal.judging.risk import NEEDS, Risk, risk_of_counts, risks_together
 from shoal.judging.verdict import PUBLISHED_TABLE, Verdict, judge
 from shoal.kernels import counting
@@ -103,6 +104,11 @@ def look_at_file(
     source = _opened(path, csv, portion)
     _refuse_absent(source, schema)
     problems = problems_of_columns(source.schema.names(), schema)
+    if schema.coded:
+        beyond: Counter[str] = Counter()
+        for part in source.portions([name for name in schema.coded if name in source.schema]):
+            beyond.update(cells_beyond(part, schema))
+        problems += problems_of_codes(beyond)
     seen = _seen(source, schema)
     n_persons, n_several = seen.n_persons, int(seen.is_in_several.sum())
     if n_several:

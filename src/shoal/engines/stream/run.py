@@ -26,6 +26,7 @@ from shoal.engines.stream.read import (
     mended,
     opened,
     values_of,
+    with_codes,
     with_plain_floats,
     without_missing,
 )
@@ -169,7 +170,11 @@ class StreamEngine(Engine):
             run = _Run(job, path, self.portion, work, steward)
             made = run.make(new / f"release.{format}", format)
             shutil.rmtree(work)
-            told = {"engine": self.name, **({"mended": list(run.mended[1])} if job.policy.mend else {})}
+            told = {
+                "engine": self.name,
+                **({"mended": list(run.mended[1])} if job.policy.mend else {}),
+                **({"coded": run.coded[1]} if run.coded[1] else {}),
+            }
             release = Release(
                 records=InFiles(job.writing.folder, format, made.columns, made.lone_extremes), policy=job.policy,
                 verdict=made.verdict, risk=made.risk, utility=made.utility, before=made.before,
@@ -240,6 +245,12 @@ class _Run:
         return self.mended[0]
 
     @cached_property
+    def coded(self) -> tuple[FileSource, dict[str, Any]]:
+        """The records that are worked on, with values coded as the schema says, and what was coded."""
+        source = without_missing(with_plain_floats(self.opened, self.schema), self.schema)
+        return with_codes(source, self.schema)
+
+    @cached_property
     def schema(self) -> Schema:
         """The roles of its columns."""
         return self.job.schema(values_of(self.opened, self.job.policy))
@@ -251,7 +262,7 @@ class _Run:
             self.opened.refuse_unfit(self.schema)
             refuse_unconfirmed(self.opened.collected(self.opened.scan.head(RECORDS_LOOKED_AT)), self.schema)
             _refuse_full_disk(self.opened, self.schema, self.work)
-            source = without_missing(with_plain_floats(self.opened, self.schema), self.schema)
+            source = self.coded[0]
             read = self._read(source)
             told.counts = {"records": read.coded.n_records, "persons": read.table.n_persons}
         published = self._publish(read, file, format)

@@ -177,8 +177,9 @@ def _with_roles(stored: Stored, new: Reading, schema: Schema | Policy | None) ->
     """The release with the limits of a policy, where one is given, and the roles of the columns."""
     if isinstance(schema, Policy):
         stored = replace(stored, policy=replace(stored.policy, budget=schema.budget))
-        return stored, schema.schema(schema.folder, new.frame)
-    return stored, schema or stored.policy.schema(stored.folder / "steward", new.frame)
+        schema = schema.schema(schema.folder, new.frame)
+    schema = schema or stored.policy.schema(stored.folder / "steward", new.frame)
+    return stored, replace(schema, coded=stored.policy.columns.coded)  # as it was settled when the release was made
 
 
 def _later_table(stored: Stored, new: Reading, schema: Schema, all_new: bool) -> Table:

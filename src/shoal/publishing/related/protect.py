@@ -104,6 +104,8 @@ def protect_star(
             "In related tables a missing sensitive value is always a value to protect, as a person without a row has "
             "none either. Leave missing_tells_nothing empty."
         )
+    if job.roles.coded:
+        raise SchemaError("Values of related tables are not coded. Code them in the tables before.")
     form = job.roles.spelling_of(star.person)
     ids = star.ids_of_persons(read, form)
     notes += told_of_persons(star.person, form, len(ids), ids["form"].n_unique(), None)

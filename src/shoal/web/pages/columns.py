@@ -16,7 +16,7 @@ from shoal.web import hierarchies, layout, looking
 from shoal.web.app import App
 from shoal.web.layout import PageView
 from shoal.web.pages.hierarchy_editor import READY, HierarchyEditor, told_hierarchy
-from shoal.web.project import PUBLISHED, ColumnChoice
+from shoal.web.project import PUBLISHED, ColumnChoice, codes_as_text, codes_in
 
 WORDS_OF_ROLE = {
     "": "choose what it is",
@@ -362,6 +362,9 @@ class ColumnsPage:
         layout.select("A missing value that others may know", WORDS_OF_MISSING, chosen.missing,
                       lambda value: self._set(missing=value))  # fmt: skip
         layout.select("The ends of ranges", WORDS_OF_ROUND, chosen.round, lambda value: self._set(round=value))
+        layout.text_input("Extremes and rare categories", codes_as_text(chosen.coded),
+                          lambda text: self._set(coded=codes_in(text)),
+                          hint="age top 90, income top 99%, job rare k=10", width="20rem")  # fmt: skip
         layout.select("Persons are published as", WORDS_OF_IDS, chosen.person_ids,
                       lambda value: self._set(person_ids=value))  # fmt: skip
         layout.select("Times are published as", WORDS_OF_TIME, chosen.time_as, lambda value: self._set(time_as=value))
