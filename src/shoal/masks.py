@@ -4,7 +4,20 @@ The name of a mask, `mask="range"`, is short for it; its options are then furthe
 histories are hidden where models of them are asked for.
 """
 
-from shoal.masking import MASKS, Anatomize, Mask, Mean, Permute, Perturb, Range, Suppress, Wildcards
+from shoal.masking import MASKS, Anatomize, ByColumn, Mask, Mean, Noise, Permute, Perturb, Range, Suppress, Wildcards
 from shoal.policy.history import History
 
-__all__ = ["MASKS", "Anatomize", "History", "Mask", "Mean", "Permute", "Perturb", "Range", "Suppress", "Wildcards"]
+__all__ = [
+    "MASKS",
+    "Anatomize",
+    "ByColumn",
+    "History",
+    "Mask",
+    "Mean",
+    "Noise",
+    "Permute",
+    "Perturb",
+    "Range",
+    "Suppress",
+    "Wildcards",
+]

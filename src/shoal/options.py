@@ -6,8 +6,8 @@ which values it takes is said by the parts themselves; a test compares.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
 
 
 class Options(TypedDict, total=False):
@@ -46,3 +46,9 @@ class Options(TypedDict, total=False):
     distribution: Literal["normal", "uniform", "laplace", "residuals"]
     round_to_domain: bool
     quasi_as: Literal["exact", "range"]
+    columns: str | Sequence[str] | None
+    kind: Literal["additive", "correlated", "multiplicative"]
+    amount: float
+    correction: Literal["none", "unbiased", "exact"]
+    only_outliers: bool
+    by: str | Sequence[Any]

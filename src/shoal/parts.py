@@ -26,7 +26,7 @@ MethodName = Literal[
     "anatomy",
     "decomposition",
 ]
-MaskName = Literal["range", "mean", "suppress", "wildcards", "perturb", "anatomize", "permute"]
+MaskName = Literal["range", "mean", "suppress", "wildcards", "perturb", "anatomize", "permute", "noise", "columns"]
 
 
 def option(

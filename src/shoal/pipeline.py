@@ -15,6 +15,7 @@ from shoal.grouping import Method
 from shoal.judging.alone import AloneLimit
 from shoal.judging.population_table import population_for
 from shoal.judging.recount import look_at_table
+from shoal.masking import mask_called
 from shoal.masking.publish import Mask
 from shoal.models.contract import Model
 from shoal.options import Options
@@ -106,7 +107,8 @@ def protect(
     weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
     epsilon, delta, degree, levels
         Options of a method that is given by its name.
-    code_extremes, noise, distribution, round_to_domain, quasi_as
+    code_extremes, noise, distribution, round_to_domain, quasi_as, columns, kind, amount, correction,
+    only_outliers, by
         Options of a mask that is given by its name.
     seed
         Governs ties and samples only; pseudonyms and record order always come from secure randomness.
@@ -124,8 +126,10 @@ def protect(
         persons are attacked at the most with the original at hand, for `attacked`. Unless told, a report and `to_dict`
         have the attacks that are quick, on as many persons as cost a small part of the run; 0 tries nothing.
     max_linkage
-        For the mask perturb: the largest share of persons whose masked numbers may be closest or second closest to
-        their own original ones. Nothing is released where more are.
+        For masks that show no groups: the largest share of persons whose masked numbers may be closest or second
+        closest to their own original ones. Nothing is released where more are. Masks that take no groups at all (noise
+        and what else changes persons one by one) need it, since no model can be promised of them; they are linked by
+        all quasi-identifiers.
     max_alone, allow_alone
         The most persons who may be alone in their group by the kept columns together, by their number of records, by
         any sensitive column or by the time as published (`release.risk.alone_by`), and whether more than 5 % may be by
@@ -202,7 +206,8 @@ def verify(
         which are not published.
     """
     check_asked(schema, models)
-    refuse_no_model(models, otherwise="there is nothing to verify")
+    if mask is None or mask_called(mask).takes_groups:
+        refuse_no_model(models, otherwise="there is nothing to verify")
     limit = AloneLimit(max_alone=max_alone, allow_alone=allow_alone)
     return recounted(
         frame, schema, models, mask=mask, tables=tables, linked=linked, excluded=excluded, limit=limit,

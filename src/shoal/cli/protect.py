@@ -65,7 +65,7 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
               metavar="[N]", help="Attack the release in every way, on at most N persons (1000); 0 for none. Default: "
               "in quick ways, on as many as cost little.")  # fmt: skip
 @click.option("--max-linkage", type=click.FloatRange(0, 1), metavar="SHARE",
-              help="For --mask perturb: release nothing where more persons can be linked.")  # fmt: skip
+              help="For masks without groups: release nothing where more persons can be linked.")  # fmt: skip
 @click.option("--ledger", metavar="FILE", help="Remember in FILE what was released about whom, by keyed hashes, and "
               "look at this release together with the earlier ones.")  # fmt: skip
 @click.option("--ledger-key", metavar="FILE", help="The key of --ledger (default: its name and .key); made where it is "
@@ -126,7 +126,8 @@ def _refuse_before_work(policy: Policy, output: str, flags: dict[str, Any]) -> N
     """Refuse what is wrong with any engine."""
     from shoal.masking.chosen import choose
 
-    if not policy.models and not choose(policy.method, policy.mask, policy.options)[0].own_models:
+    method, mask = choose(policy.method, policy.mask, policy.options)
+    if mask.takes_groups and not policy.models and not method.own_models:
         raise PolicyError(
             "No model is asked for, so nothing would be promised. Ask for at least one, such as --g-balance 0.8 or "
             "--record-risk 0.1, or write it under [models] in the policy."

@@ -58,6 +58,7 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     from shoal.cli.choices import chosen_policy, csv_options_of_release, mask_said, population_of
     from shoal.engines.memory_needed import fits_memory
     from shoal.engines.stream import verify_file
+    from shoal.masking import mask_called
     from shoal.publishing.codebook import check_files
     from shoal.publishing.later.numbers import schema_for
     from shoal.publishing.read import read_published, read_rules
@@ -76,7 +77,7 @@ def verify(ctx: click.Context, /, release: str, rules_file: str | None, as_json:
     if book is not None:
         changed, untold = check_files(file, book)
         problems, notes = [*problems, *changed], [FROM_CODEBOOK, *untold]
-    if not policy.models:
+    if not policy.models and mask_called(policy.mask).takes_groups:
         raise PolicyError("No model is asked for, so there is nothing to verify. Name them by flags or in the policy.")
     csv = csv_options_of_release(policy, flags)
     if fits_memory(file, policy.schema_of_release(), csv):

@@ -17,7 +17,7 @@ from shoal.grouping import Method
 from shoal.judging.alone import AloneLimit
 from shoal.judging.verdict import Verdict
 from shoal.masking.chosen import choose
-from shoal.masking.publish import Mask, refuse_episodes, refuse_histories, refuse_visible
+from shoal.masking.publish import Mask, refuse_episodes, refuse_groupless, refuse_histories, refuse_visible
 from shoal.measuring.aggregates import QUERY_KINDS
 from shoal.models.contract import Model
 from shoal.models.related import Related
@@ -275,7 +275,9 @@ def refuse_unoffered(engine: Engine, job: Job) -> None:
     if job.roles.has_episodes or job.policy.history.record_steps is not None:
         refuse_episodes(job.mask, job.models)
     _refuse_max_linkage(job.policy.max_linkage, job.mask)
-    refuse_no_model(job.models)
+    refuse_groupless(job.mask, job.models, job.policy.max_linkage)
+    if job.mask.takes_groups:
+        refuse_no_model(job.models)
     why = list(dict.fromkeys(engine.why_not(job)))
     if why:
         hint = "Choose another engine, or leave it out."
@@ -314,4 +316,7 @@ def _refuse_max_linkage(max_linkage: object, mask: Mask) -> None:
     if not isinstance(max_linkage, int | float) or isinstance(max_linkage, bool) or not 0 <= max_linkage <= 1:
         raise ParameterError("max_linkage must be a share from 0 to 1, such as 0.05.")
     if mask.shows_groups:
-        raise ParameterError("max_linkage goes with the mask perturb: other masks show groups, which models judge.")
+        raise ParameterError(
+            f"max_linkage goes with masks that show no groups, such as perturb and noise: {mask.name} shows groups, "
+            "which models judge."
+        )

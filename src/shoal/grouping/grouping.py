@@ -49,6 +49,11 @@ class Grouping:
         return self.group_of_person[table.person_of_record]
 
 
+def everybody(table: Table) -> Grouping:
+    """All persons as one group, where nobody is grouped."""
+    return Grouping(np.zeros(table.n_persons, np.int32), 1)
+
+
 def without_left_out(table: Table, grouping: Grouping, *, freely: bool = False) -> tuple[Table, Grouping]:
     """The table and its groups without those whom the method leaves out; refused where more are than may be.
 

@@ -69,6 +69,12 @@ GROUPS_HIDDEN = (
 )
 
 
+NO_GROUPS = (
+    "Values are changed person by person, so there are no groups and no model is promised. Risks are those of records "
+    "that look alike as published. What protects a person is measured by linkage, with the original at hand."
+)
+
+
 MATCHES_ANYTHING = (
     "A hidden cell is counted as matching anything, as sdcMicro does: models count for each row all who match it. "
     "Risks are those of rows that look the same. Whoever knows what is hidden of a person may rule out some who match."
@@ -219,7 +225,7 @@ def _look_at_linked(
 ) -> tuple[Risk, Verdict, Alone]:
     """A release in which every record shows its quasi-identifiers beside its sensitive values."""
     seen = Observation.of_frame(frame, schema)
-    several = seen.persons_in_several_groups
+    several = seen.persons_in_several_groups if mask.takes_groups else 0
     if several:
         problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
     if mask.matches_anything:
@@ -229,7 +235,7 @@ def _look_at_linked(
     if not mask.shows_groups:  # without what the steward keeps nobody can tell
         verdict = judge(
             models, _knowing(counts, frozenset()), checked_from=PUBLISHED_TABLE, problems=problems,
-            notes=[GROUPS_HIDDEN],
+            notes=[GROUPS_HIDDEN if mask.takes_groups else NO_GROUPS],
         )  # fmt: skip
         return measure_risk(seen, counts), _saying_why(verdict, models, ()), _alone_in_whole(seen, frame, schema)
     counts = with_population(counts, seen, frame, schema, drawn[1], form=mask.form)

@@ -20,6 +20,9 @@ STEWARD = "steward"
 NOT_SHOWN = "not shown by the published table"
 BOTH = "persons by the steward, episodes by the published table"
 TABLE = "table"
+ORIGINAL = "original table"
+LINKAGE = "max-linkage"
+"""What the verdict calls a limit on who may be linked to their original values, where no model can be promised."""
 
 ALLOW_IT = "Drop or coarsen what singles out, name it as quasi-identifier, or allow it (allow_alone)."
 LOWER_IT = "Drop or coarsen what makes them so, or ask for larger groups."
@@ -166,6 +169,12 @@ def judge(
             misfits.append(str(misfit))
             verdicts.append(_unproved(model, counts, checked_from))
     return Verdict(tuple(verdicts), len(counts), (*problems, *misfits), tuple(notes))
+
+
+def with_linkage(verdict: Verdict, *, asked: float = nan, reached: float = nan) -> Verdict:
+    """The verdict with a limit on who may be linked; where nobody measured it with the original, it does not hold."""
+    gate = ModelVerdict(LINKAGE, asked, reached, reached <= asked, NOT_SHOWN if isnan(reached) else ORIGINAL)
+    return replace(verdict, models=(*verdict.models, gate))
 
 
 def judge_episodes(

@@ -1,7 +1,9 @@
 """Stage 3: what is shown of a group."""
 
 from shoal.masking.anatomize import Anatomize
+from shoal.masking.by_column import ByColumn
 from shoal.masking.mean import Mean
+from shoal.masking.noise import Noise
 from shoal.masking.permute import Permute
 from shoal.masking.perturb import Perturb
 from shoal.masking.publish import Mask
@@ -13,7 +15,7 @@ from shoal.registry import Registry
 MASKS: Registry[Mask] = Registry(
     what="mask",
     contract=Mask,
-    own=(Range, Mean, Suppress, Wildcards, Perturb, Anatomize, Permute),
+    own=(Range, Mean, Suppress, Wildcards, Perturb, Anatomize, Permute, Noise, ByColumn),
     entry_points="shoal.masks",
 )
 """Every mask by its name."""
@@ -24,4 +26,17 @@ def mask_called(name: str) -> type[Mask]:
     return MASKS.get(name, Mask)
 
 
-__all__ = ["MASKS", "Anatomize", "Mask", "Mean", "Permute", "Perturb", "Range", "Suppress", "Wildcards", "mask_called"]
+__all__ = [
+    "MASKS",
+    "Anatomize",
+    "ByColumn",
+    "Mask",
+    "Mean",
+    "Noise",
+    "Permute",
+    "Perturb",
+    "Range",
+    "Suppress",
+    "Wildcards",
+    "mask_called",
+]

@@ -6,18 +6,17 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping
-from shoal.masking.mean import MORE_DECIMALS, Mean
+from shoal.masking.draws import Draws
+from shoal.masking.mean import Mean
 from shoal.masking.publish import Mask, Published
-from shoal.masking.secrecy import secret_words
+from shoal.masking.shown_numbers import scaled, shown_numbers
 from shoal.parts import option
 from shoal.table.columns import NumberColumn
 from shoal.table.table import Table
-from shoal.table.units import texts_of_units
 
 SINGULAR = 1e-9
 """A covariance is singular where its smallest eigenvalue, columns scaled to variance 1, is not above this; a column is
@@ -98,31 +97,32 @@ class Perturb(Mask):
                 "The mask perturb gives all records of a person the same noise, by which they could be put together "
                 "again: with person_ids='none' choose range, mean or suppress."
             )
-        scaled = np.stack([_scaled(column) for column in columns], axis=1)
+        values = np.stack([scaled(column) for column in columns], axis=1)
         group = grouping.group_of_record(table)
-        means = _means(scaled, group, grouping.n_groups)
-        residuals = scaled - means[group]
-        noise = self._noise(residuals, table, grouping, self._drawn(residuals, table.n_persons, rng))
+        means = _means(values, group, grouping.n_groups)
+        residuals = values - means[group]
+        noise = self._noise(residuals, table, grouping, self._drawn(residuals, table.n_persons, Draws(rng)))
         masked = means[group] + noise[table.person_of_record]
         published = Mean().publish(table, grouping)
         order = published.record_of_published
-        shown = [self._shown(column, masked[order, j]).alias(column.name) for j, column in enumerate(columns)]
+        shown = [
+            shown_numbers(column, masked[order, j], to_domain=self.round_to_domain).alias(column.name)
+            for j, column in enumerate(columns)
+        ]
         return replace(published, frame=published.frame.with_columns(shown))
 
-    def _drawn(
-        self, residuals: NDArray[np.float64], n_persons: int, rng: np.random.Generator | None
-    ) -> NDArray[np.float64]:
+    def _drawn(self, residuals: NDArray[np.float64], n_persons: int, draws: Draws) -> NDArray[np.float64]:
         """For each person draws with mean 0 and the unit matrix as covariance.
 
         Those of residuals have it in the directions in which there are any.
         """
         if self.distribution == "residuals":
-            at = (_uniform((n_persons,), rng) * len(residuals)).astype(np.int64)
+            at = (draws.uniform(n_persons) * len(residuals)).astype(np.int64)
             return (residuals @ _inverse_root(residuals.T @ residuals / len(residuals)))[at]
         shape = n_persons, residuals.shape[1]
         if self.distribution == "normal":
-            return _secret_normal(shape) if rng is None else rng.standard_normal(shape)
-        centred = _uniform(shape, rng) - 0.5
+            return draws.normal(shape)
+        centred = draws.uniform(*shape) - 0.5
         if self.distribution == "uniform":
             return centred * np.sqrt(12.0)
         return -np.sign(centred) * np.log1p(-2.0 * np.abs(centred)) / np.sqrt(2.0)
@@ -146,26 +146,6 @@ class Perturb(Mask):
             centres = [np.bincount(group, weights=weight * part, minlength=n_groups) / n_of_group for part in noise.T]
             noise -= np.stack(centres, axis=1)[group]
         return noise
-
-    def _shown(self, column: NumberColumn, masked: NDArray[np.float64]) -> pl.Series:
-        """Masked values, scaled to [0, 1], in the column's own unit."""
-        if self.round_to_domain:
-            masked = np.clip(masked, 0.0, 1.0)
-        if column.floats is not None:
-            low, high = float(column.floats.min()), float(column.floats.max())
-            most = np.finfo(np.float64).max
-            with np.errstate(over="ignore"):
-                return pl.Series(np.clip(low * (1 - masked) + high * masked, -most, most)).round_sig_figs(6)
-        lowest, highest = column.extent
-        units = lowest + masked * (highest - lowest)
-        if column.kind == "ordered":
-            units = np.clip(units, 0, len(column.categories) - 1)
-        if column.kind in ("date", "ordered") or (self.round_to_domain and column.width):
-            return texts_of_units(column, np.rint(units).astype(np.int64))
-        if self.round_to_domain and not column.decimals:
-            return pl.Series(np.rint(units).astype(np.int64))
-        decimals = column.decimals if self.round_to_domain else column.decimals + MORE_DECIMALS
-        return pl.Series(units / 10.0**column.decimals).round(decimals)
 
 
 def _hybrid_noise(
@@ -264,29 +244,7 @@ def _refuse(columns: list[NumberColumn], table: Table) -> None:
         )
 
 
-def _scaled(column: NumberColumn) -> NDArray[np.float64]:
-    """The values of a column scaled to [0, 1]; a constant is 0."""
-    low, high = column.extent
-    return (column.units - low) / max(high - low, 1)
-
-
 def _means(values: NDArray[np.float64], group: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:
     sums = [np.bincount(group, weights=column, minlength=n_groups) for column in values.T]
     means: NDArray[np.float64] = np.stack(sums, axis=1) / np.bincount(group, minlength=n_groups)[:, None]
     return means
-
-
-def _secret_normal(shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Standard normal draws of the system's secure randomness."""
-    from scipy.special import ndtri
-
-    normal: NDArray[np.float64] = ndtri(_uniform(shape, None))
-    return normal
-
-
-def _uniform(shape: tuple[int, ...], rng: np.random.Generator | None) -> NDArray[np.float64]:
-    """Draws between 0 and 1, both excluded, from `rng` or else from the system's secure randomness."""
-    if rng is not None:
-        return np.maximum(rng.random(shape), 2.0**-53)
-    words = secret_words(int(np.prod(shape))) >> np.uint64(12)
-    return ((words.astype(np.float64) + 0.5) / 2.0**52).reshape(shape)

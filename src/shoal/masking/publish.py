@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,7 +41,8 @@ class Mask(Part):
     """Whether each group shows one label per quasi-identifier, by which later records can be masked."""
     form: ClassVar[str] = "label"
     """How a cell of a quasi-identifier is read: "generalized" (a range, a set or a node), "agreed" (the value of the
-    whole group, or nothing), "mean", "noise"; "label" is what nobody can read back."""
+    whole group, or nothing), "mean", "noise", "changed" (one value, which need not be the person's own); "label" is
+    what nobody can read back."""
     shows_groups: ClassVar[bool] = True
     """Whether the persons of a group look alike. Where they do not, models are judged by the grouping only."""
     matches_anything: ClassVar[bool] = False
@@ -48,6 +50,10 @@ class Mask(Part):
     counted."""
     changes_numbers: ClassVar[bool] = False
     """Whether numbers are shown that nobody need have, such as means, so that nothing fits a person exactly."""
+
+    takes_groups: ClassVar[bool] = True
+    """Whether it shows the groups that a method forms. Where it does not, persons are changed one by one: no groups are
+    formed, no model can be promised, and a limit on who may be linked (`max_linkage`) is needed instead."""
 
     @property
     def shows_identities(self) -> bool:
@@ -92,6 +98,23 @@ def refuse_visible(mask: Mask, models: Sequence[Model]) -> None:
             f"{', '.join(spread)} cannot be promised with the mask {mask.name}: it publishes "
             "exact quasi-identifiers, so identities are visible. Mask these too with quasi_as='range', or drop the "
             "model."
+        )
+
+
+def refuse_groupless(mask: Mask, models: Sequence[Model], max_linkage: float | None) -> None:
+    """Refuse, of a mask that takes no groups, models, which nobody could count; and to go without a gate."""
+    if mask.takes_groups:
+        return
+    if models:
+        raise ParameterError(
+            f"{', '.join(dict.fromkeys(model.name for model in models))} cannot be promised with the mask {mask.name}: "
+            "it changes persons one by one, so that there are no groups to count. Ask for no model and limit who may "
+            "be linked (max_linkage), or choose the mask range, mean or perturb."
+        )
+    if max_linkage is None:
+        raise ParameterError(
+            f"The mask {mask.name} promises no groups, so that nothing would say how well persons are protected. Say "
+            "which share of the persons may be linked to their original values at the most, such as max_linkage=0.05."
         )
 
 
@@ -146,6 +169,10 @@ class Published:
     """Which groups hide a quasi-identifier (`Grouping.hidden`)."""
     levels: Mapping[str, int] = field(default_factory=dict)
     """The level at which a quasi-identifier is shown for all, where it is (`Grouping.levels`)."""
+    told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What only the steward is told of columns that were changed one by one, by column, as JSON has it."""
+    book: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What readers are told of them, in the codebook."""
     excluded: pl.DataFrame | None = None
     """What the steward keeps where an adversary's rules are reckoned with and quasi-identifiers are masked: the values
     that the person of each published record cannot have."""
@@ -172,16 +199,33 @@ def published_by_labels(table: Table, grouping: Grouping, mask: Mask) -> Publish
     derived from the id, and records are shuffled by secure randomness, so that neither tells the original id or order.
     """
     records = GroupedRecords.of(table, grouping)
+
+    def shown(column: QuasiColumn, order: NDArray[np.int32]) -> pl.Series:
+        return spread(mask.mask(column, records, table), records.group_of_record[order])
+
+    by_column = {name: partial(shown, column) for name, column in table.quasi.items()}
+    return published_with(table, records.group_of_record, by_column)
+
+
+def published_with(
+    table: Table,
+    group_of_record: NDArray[np.int32],
+    shown: Mapping[str, Callable[[NDArray[np.int32]], pl.Series]],
+) -> Published:
+    """A table in a secret order: masked columns as `shown` gives them for an order, the others as all masks do.
+
+    Every quasi-identifier must be among those that are masked.
+    """
     order = secrecy.secret_order(table.n_records)
-    group = records.group_of_record[order]
+    group = group_of_record[order]
     names = secrecy.pseudonyms(table.n_pseudonyms) if _has_pseudonyms(table) else None
     columns: dict[str, pl.Series] = {}
     published = table.schema.published()
     for name in table.frame.columns:
         if name not in published:
             continue
-        if name in table.quasi:
-            columns[name] = spread(mask.mask(table.quasi[name], records, table), group)
+        if name in shown:
+            columns[name] = shown[name](order)
         elif name == table.schema.person and names is not None:
             columns[name] = names.gather(table.pseudonym_of_record[order])
         elif name == table.schema.time:

@@ -22,7 +22,7 @@ from shoal.table.levels import texts_in_hierarchy
 from shoal.table.table import QuasiColumn
 
 OR_MISSING = f" or {MISSING}"
-POINTS = ("mean", "noise")
+POINTS = ("mean", "noise", "changed")
 """The forms in which a cell shows one value that need not be the record's own."""
 LARGEST_MATRIX = 50_000_000
 """ShownLabels times values for which a table of what fits is made."""

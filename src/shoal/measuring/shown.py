@@ -31,7 +31,7 @@ MISSING = querying.MISSING
 SHOWN = ("range", "mean", "suppress", "group", "range+group")
 """The kinds of releases that show groups."""
 PERTURBED = "perturb"
-SHOWN_AS = {"generalized": "range", "mean": "mean", "agreed": "suppress", "noise": PERTURBED}
+SHOWN_AS = {"generalized": "range", "mean": "mean", "agreed": "suppress", "noise": PERTURBED, "changed": PERTURBED}
 """The kind of release that each form of cells makes."""
 FARTHEST = 2.0**62
 """No unit of a perturbed number lies farther from 0."""
@@ -194,7 +194,7 @@ def perturbed_values(table: Table, published: Published) -> dict[str, IntArray]:
             units = np.clip(np.rint(units_of_numbers(column, np.nan_to_num(numbers))), -FARTHEST, FARTHEST)
             shown[name] = np.where(np.isnan(numbers), MISSING, units.astype(np.int64))
         else:
-            shown[name] = _masked_codes(column, published)
+            shown[name] = masked_codes(column, published)
     return shown
 
 
@@ -217,7 +217,8 @@ def numbers_of_units(column: NumberColumn) -> tuple[float, float]:
     return float(present.min()), float(np.ptp(present / 2)) / (high - low) * 2  # halves, which are never infinite
 
 
-def _masked_codes(column: CategoryColumn, published: Published) -> IntArray:
+def masked_codes(column: CategoryColumn, published: Published) -> IntArray:
+    """The category of each record of the table as a release shows it, or MISSING."""
     names = column.categories.cast(pl.String)
     texts = published.frame[column.name].cast(pl.String)
     codes = texts.replace_strict(names, pl.Series(np.arange(len(names))), default=None, return_dtype=pl.Int64)

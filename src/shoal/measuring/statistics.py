@@ -242,6 +242,12 @@ def moments(table: Table, published: Published) -> Moments:
     )
 
 
+def has_numbers(table: Table) -> bool:
+    """Whether a quasi-identifier is a number, and none of them is missing."""
+    columns = number_columns(table)
+    return bool(columns) and not any(column.has_missing for column in columns)
+
+
 def numbers_of(table: Table) -> Numbers:
     """The number quasi-identifiers of a table: numbers as they are, dates as days, ordered categories by their place.
 

@@ -83,6 +83,16 @@ def _with_exact_quasi(utility: Utility) -> Utility:
     return replace(utility, ane=0.0, ane_of_column=nothing, granularity=1.0, within_variance=0.0)
 
 
+def _without_groups(utility: Utility) -> Utility:
+    """The same where nobody is grouped: what is lost is what cells lose, and each record is told from all others."""
+    lost = {name: utility.loss_of_column[name] for name in utility.ane_of_column}
+    mean = float(np.mean(list(lost.values())))
+    return replace(
+        utility, ane=mean, ane_of_column=lost, granularity=1.0 - mean, within_variance=0.0, discernability=1.0,
+        average_group_size=1.0,
+    )  # fmt: skip
+
+
 def means_of_losses(
     sums: Mapping[str, LossSums], kinds: Mapping[str, str], *, left_out: int = 0
 ) -> dict[str, ColumnLoss]:
@@ -104,6 +114,8 @@ def _utility_of(table: Table, grouping: Grouping, lost: dict[str, ColumnLoss], m
     utility = utility_of_losses(errors, covered, inside, total, records, lost)
     published = table.n_records / (table.n_records + table.left_out)
     utility = replace(utility, granularity=utility.granularity * published)
+    if not mask.takes_groups:
+        return _without_groups(utility)
     return _with_exact_quasi(utility) if mask.shows_identities else utility
 
 

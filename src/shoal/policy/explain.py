@@ -170,17 +170,22 @@ def _mask(policy: Policy) -> Mask:
 
 
 def _about_method(policy: Policy) -> list[str]:
-    shown = mask_called(policy.mask).sentence.removesuffix(".")
-    told = [
-        f"Groups are formed by the method {policy.method}{_options(policy.method_options)}.",
-        f"{shown} (mask {policy.mask}{_options(policy.mask_options)}).",
+    mask = mask_called(policy.mask)
+    told = [f"{mask.sentence.removesuffix('.')} (mask {policy.mask}{_options(policy.mask_options)})."]
+    if mask.takes_groups:
+        told = [f"Groups are formed by the method {policy.method}{_options(policy.method_options)}.", *told]
+    return [*told, *promised_by_linkage(policy)]
+
+
+def promised_by_linkage(policy: Policy) -> list[str]:
+    """The limit on who may be linked, in a sentence, where there is one."""
+    if policy.max_linkage is None:
+        return []
+    values = "numbers" if mask_called(policy.mask).takes_groups else "values"
+    return [
+        f"Nothing is released where more than {as_number(100 * policy.max_linkage)} % of the persons can be linked to "
+        f"their original {values} (max_linkage = {policy.max_linkage:g})."
     ]
-    if policy.max_linkage is not None:
-        told.append(
-            f"Nothing is released where more than {as_number(100 * policy.max_linkage)} % of the persons can be linked "
-            f"to their original numbers (max_linkage = {policy.max_linkage:g})."
-        )
-    return told
 
 
 def _options(options: Mapping[str, Any]) -> str:

@@ -53,6 +53,8 @@ GRAMMAR = {
     "ranges and sets; *: they differ; an empty cell: none has one",
     "mean": "the mean of the group, or its most frequent value; an empty cell: none has one",
     "noise": "the mean of the group and noise, or its most frequent value",
+    "changed": "one value, which need not be the person's own: it was changed at random, for each person alike in all "
+    "of their records; an empty cell: there is none",
     "label": "what a mask of the publisher's own shows of the group",
     "pseudonym": "a random text, new for this release, the same in all records of a person",
     "episode": "a random text, new for this release, the same in all records of one episode of a person, who may have "
@@ -75,6 +77,7 @@ HOW_SHOWN = {
     "agreed": "the value where a whole group has it, else '*'",
     "mean": "the mean of a group; of categories the most frequent one",
     "noise": "the mean of a group and noise; of categories the most frequent one of a group",
+    "changed": "changed at random, person by person",
     "label": "a label of a group",
     "pseudonym": "a random pseudonym, new for this release",
     "episode": "a random pseudonym per episode of a person, new for this release; a person may have several",
@@ -213,7 +216,7 @@ def models_in(models: Sequence[Model], verdict: Verdict) -> list[dict[str, Any]]
     """What a release promises: each model with all its parameters, exactly, and whether it holds."""
     return [
         {"name": judged.name, "asked": judged.asked, "holds": judged.holds, "parameters": _parameters(model)}
-        for model, judged in zip(models, verdict.models, strict=True)
+        for model, judged in zip(models, verdict.models[: len(models)], strict=True)  # behind them: a limit on linkage
     ]
 
 

@@ -29,7 +29,7 @@ from shoal.measuring.associations import AssociationError
 from shoal.measuring.kept_statistics import KeptStatistics
 from shoal.measuring.queries import QueryError
 from shoal.measuring.spread import RiskSpread
-from shoal.measuring.statistics import Linkage, moments
+from shoal.measuring.statistics import Linkage, has_numbers, moments
 from shoal.measuring.usefulness import Usefulness, usefulness_of
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
@@ -237,6 +237,8 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
     """The kind of each quasi-identifier: "number", "nominal", "ordered", "date"."""
     rounded: Mapping[str, float | str] = field(default_factory=dict)
     """To what the ends of ranges are rounded, for each quasi-identifier of which they are."""
+    book: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """What the codebook says besides of columns that were changed person by person, by column."""
     lone_ends: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """For each quasi-identifier shown as ranges how many `ends` are published, and how many of them are `lone`: the own
     value of exactly one person of the group. Empty where an engine does not count it."""
@@ -433,11 +435,11 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
         """What a report says of perturbed numbers: linkage, and moments before and after."""
         if self.linkage is None:
             return {}
-        moved = moments(self.table, self.published)
-        return {
-            "linkage": {**asdict(self.linkage), "rate": self.linkage.rate},
-            "moments": {name: part.tolist() if hasattr(part, "tolist") else part for name, part in vars(moved).items()},
-        }
+        told: dict[str, object] = {"linkage": {**asdict(self.linkage), "rate": self.linkage.rate}}
+        if has_numbers(self.table):
+            moved = vars(moments(self.table, self.published))
+            told["moments"] = {name: part.tolist() if hasattr(part, "tolist") else part for name, part in moved.items()}
+        return told
 
     def setting(self) -> Setting:
         """The release as attacks look at it, with the person of each published record."""

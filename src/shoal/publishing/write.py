@@ -110,7 +110,11 @@ def codebook(
         format=format,
         tables=release.records.columns_of_tables,
         more={
-            name: {**_labels_of(name, labels or Labels()), **_rounding_of(release.rounded.get(name))}
+            name: {
+                **_labels_of(name, labels or Labels()),
+                **_rounding_of(release.rounded.get(name)),
+                **release.book.get(name, {}),
+            }
             for name in release.records.columns
         },
         limit=release.alone_limit,

@@ -15,6 +15,7 @@ from shoal.judging.alone import AloneLimit
 from shoal.judging.observation import number_persons
 from shoal.judging.population_table import population_for
 from shoal.judging.recount import look_at_release, mask_meant
+from shoal.judging.verdict import with_linkage
 from shoal.models.contract import Model
 from shoal.publishing.release import Assessment
 from shoal.table.frames import to_polars
@@ -68,6 +69,8 @@ def recounted(
         records, schema, models, mask=meant, tables=sensitive_tables, linked=kept, excluded=never, limit=limit,
         sample=drawn, population=population_for(models, population, schema),
     )  # fmt: skip
+    if not meant.takes_groups:
+        verdict = with_linkage(verdict)
     return Assessment(risk, verdict, time.perf_counter() - started)
 
 

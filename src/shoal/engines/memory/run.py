@@ -12,9 +12,9 @@ from shoal.engines.memory.code import code_table, notes_on
 from shoal.engines.memory.search import group_by_size, sample_of
 from shoal.engines.memory.write import InMemory
 from shoal.errors import PrivacyNotMetError
-from shoal.grouping.grouping import Grouping, without_left_out
+from shoal.grouping.grouping import Grouping, everybody, without_left_out
 from shoal.judging.recount import look_at_release
-from shoal.judging.verdict import not_met
+from shoal.judging.verdict import not_met, with_linkage
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.history import changes_histories, mask_histories
 from shoal.masking.parting import linked_values
@@ -25,6 +25,7 @@ from shoal.measuring.aggregates import aggregate_error_of
 from shoal.measuring.associations import association_error_of
 from shoal.measuring.conjunctions import Mining
 from shoal.measuring.kept_statistics import statistics_of
+from shoal.measuring.linking import linkage_by_all
 from shoal.measuring.loss import losses_of_histories
 from shoal.measuring.queries import query_error_of
 from shoal.measuring.statistics import Linkage, linkage_of
@@ -59,7 +60,7 @@ class MemoryEngine(Engine):
             told.counts = {"records": table.n_records, "persons": table.n_persons}
         with stage("grouping", job.progress) as told:
             history = coded.history
-            grouping = group_by_size(job, coded, history, rng)
+            grouping = group_by_size(job, coded, history, rng) if job.mask.takes_groups else everybody(table)
             table, grouping = without_left_out(table, grouping, freely=job.method.leaves_out_freely)
             told.counts = {"groups": grouping.n_groups}
         hidden = None
@@ -75,6 +76,8 @@ class MemoryEngine(Engine):
                 linked=published.linked, excluded=published.excluded, limit=job.alone_limit,
                 sample=sample_of(table, published), population=coded.population,
             )  # fmt: skip
+            if linkage is not None and not job.mask.takes_groups:
+                verdict = with_linkage(verdict, asked=job.policy.max_linkage or 0.0, reached=linkage.rate)
             told.counts = counts_of(verdict)
         if not verdict.holds:
             raise not_met(verdict)
@@ -101,6 +104,7 @@ class MemoryEngine(Engine):
                 **({"coded": dict(table.coded)} if table.coded else {}),
                 **grouping.told,
                 **hidden_cells(published, table, job.mask),
+                **({"changed": dict(published.told)} if published.told else {}),
             },
             notes=(
                 *sentences(job.what_was_mended),
@@ -111,6 +115,7 @@ class MemoryEngine(Engine):
             ),
             kinds={name: column.kind for name, column in table.quasi.items()},
             rounded=steps_shown(table.quasi, GroupedRecords.of(table, grouping), job.mask),
+            book=published.book,
             lone_ends=lone_ends(table, GroupedRecords.of(table, grouping), job.mask),
             suppressed_persons=table.suppressed_persons,
             shared_dates=table.shared_dates,
@@ -132,12 +137,17 @@ def _mask(job: Job, table: Table, grouping: Grouping, rng: np.random.Generator) 
     published = publish(table, grouping, job.mask, rng=rng)
     if job.mask.shows_groups:
         return published, None
-    published = replace(published, linked=linked_values(table, grouping, secret_order(grouping.n_groups) + 1))
-    linkage, most = linkage_of(table, published), job.policy.max_linkage
+    if job.mask.takes_groups:
+        published = replace(published, linked=linked_values(table, grouping, secret_order(grouping.n_groups) + 1))
+        linkage = linkage_of(table, published)
+    else:
+        linkage = linkage_by_all(table, published)
+    most = job.policy.max_linkage
     if most is not None and linkage.rate > most:
         raise PrivacyNotMetError(
-            f"{linkage.rate:.1%} of {linkage.n:,} persons are linked to their original numbers as closest or second "
-            f"closest; at most {most:.1%} was asked for. Nothing was written. Ask for larger groups."
+            f"{linkage.rate:.1%} of {linkage.n:,} persons are linked to their original "
+            f"{'numbers' if job.mask.takes_groups else 'values'} as closest or second closest; at most {most:.1%} was "
+            f"asked for. Nothing was written. Ask for {'larger groups' if job.mask.takes_groups else 'more change'}."
         )
     return published, linkage
 

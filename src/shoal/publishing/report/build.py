@@ -23,7 +23,7 @@ from shoal.measuring.spread import UP_TO, RiskSpread, observe_release, spread_of
 from shoal.measuring.statistics import Linkage
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
-from shoal.policy.explain import explain, explain_model
+from shoal.policy.explain import explain, explain_model, promised_by_linkage
 from shoal.policy.policy import Policy
 from shoal.table.schema import Schema
 
@@ -211,6 +211,8 @@ def report_of_published(
 
 def _asked(models: Sequence[Model], policy: Policy | None) -> dict[str, Any]:
     promises = [explain_model(model) for model in models]
+    if policy is not None and not mask_called(policy.mask).takes_groups:
+        promises += promised_by_linkage(policy)
     told = explain(policy).splitlines() if policy is not None else promises
     return {"policy": told, "promises": promises}
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.masking import mask_called
 from shoal.publishing.report.numbers import count, number, quantity, share, span
 
 Numbers = Mapping[str, Any]
@@ -31,6 +32,7 @@ CHECKED_FROM = {
     "persons by the steward, episodes by the published table": "persons from what the steward keeps, episodes from the "
     "published table",
     "not shown by the published table": "cannot be checked",
+    "original table": "the original at hand",
 }
 
 
@@ -74,12 +76,19 @@ def shows_identities(numbers: Numbers) -> bool:
 
 def is_perturbed(numbers: Numbers) -> bool:
     """Whether groups cannot be seen."""
-    return bool(numbers["report"]["done"]["mask"] == "perturb")
+    return not mask_called(str(numbers["report"]["done"]["mask"])).shows_groups
+
+
+def is_groupless(numbers: Numbers) -> bool:
+    """Whether persons were changed one by one, and nobody was grouped."""
+    return not mask_called(str(numbers["report"]["done"]["mask"])).takes_groups
 
 
 def verdict_in_words(numbers: Numbers) -> str:
     """Whether the promises are kept, in one sentence."""
     models = numbers["verdict"]["models"]
+    if is_groupless(numbers) and numbers["verdict"]["holds"]:
+        return "No more persons can be linked to their original values than may be. No model is promised."
     broken = sum(not model["holds"] for model in models)
     where = f"each of the {count(numbers['groups'])} groups" if numbers["groups"] != 1 else "the one group"
     if numbers["verdict"]["holds"]:
@@ -95,6 +104,8 @@ def how_counted(numbers: Numbers) -> str:
     if not numbers["verdict"]["holds"]:
         return "This release must not be handed out."
     sources = {model["checked_from"] for model in numbers["verdict"]["models"]}
+    if is_groupless(numbers):
+        return "Measured with the original at hand, before anything was written: the release alone does not show it."
     if all(source.startswith("published table") for source in sources):
         return "Counted again from what is published, before anything was written."
     what = "from what only the steward keeps" if sources == {"steward"} else "partly from what only the steward keeps"

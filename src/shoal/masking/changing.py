@@ -1,0 +1,200 @@
+"""What masks have in common that change persons one by one, column by column, and show no groups."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as with_more
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError, SchemaError, did_you_mean
+from shoal.grouping.grouping import Grouping
+from shoal.masking.draws import Draws
+from shoal.masking.publish import Mask, Published, published_with
+from shoal.parts import option
+from shoal.table.columns import CategoryColumn, NumberColumn, quasi_column
+from shoal.table.schema import Quasi
+from shoal.table.table import QuasiColumn, Table
+
+Columns = str | Sequence[str] | None
+"""Names of columns, as "age,income" or one by one; None where the mask chooses."""
+COLUMNS = option("The columns that are changed: quasi-identifiers or sensitive ones.", metavar="C,C")
+STRATA = option("The columns inside whose values it is done, each stratum by itself.", metavar="C,C")
+FORM = "changed"
+
+
+def written(names: Any) -> Any:
+    """Names of columns as policies and flags have them."""
+    if names is None or isinstance(names, str) or not isinstance(names, Iterable):
+        return names
+    names = [str(name) for name in names]
+    for name in names:
+        if any(sign in name for sign in ",:;"):
+            raise ParameterError(f"The column '{name}' has a comma, a colon or a semicolon in its name: rename it.")
+    return ",".join(names)
+
+
+def names_in(text: str | None) -> list[str]:
+    """The names of columns in a text."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Columns as they are published, records in the order of the table, and what is told of each."""
+
+    columns: Mapping[str, pl.Series]
+    book: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What readers are told besides, in the codebook."""
+    told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What only the steward is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changing(Mask):
+    """A mask that changes values of persons and shows no groups.
+
+    Nothing is promised of such a release but what is measured of it: at most `max_linkage` of the persons are linked to
+    their original values. Every quasi-identifier must be changed. A person's records change alike, by one draw per
+    person, so that nobody finds the original by averaging over them.
+    """
+
+    columns: Columns = field(default=None, metadata=COLUMNS)
+    form: ClassVar[str] = FORM
+    shows_groups: ClassVar[bool] = False
+    takes_groups: ClassVar[bool] = False
+    changes_numbers: ClassVar[bool] = True
+    names_columns: ClassVar[tuple[str, ...]] = ("columns",)
+    """Its options that name columns."""
+    shown_as: ClassVar[str] = "changed at random"
+    """How a column is shown, for readers."""
+
+    def __post_init__(self) -> None:
+        for name in self.names_columns:
+            object.__setattr__(self, name, written(getattr(self, name)))
+        super().__post_init__()
+
+    @classmethod
+    @abstractmethod
+    def takes(cls, column: QuasiColumn) -> bool:
+        """Whether it can change a column of this kind."""
+
+    @abstractmethod
+    def change(self, table: Table, columns: Sequence[QuasiColumn], draws: Draws) -> Changed:
+        """These columns of a table, changed."""
+
+    def steps(self, table: Table) -> list[tuple[Changing, list[QuasiColumn]]]:
+        """Which columns are changed by which mask."""
+        return [(self, self.chosen(table))]
+
+    def chosen(self, table: Table) -> list[QuasiColumn]:
+        """The columns that it changes: those named, or else the quasi-identifiers that it takes."""
+        if self.columns is None:
+            chosen = [column for column in table.quasi.values() if self.takes(column)]
+        else:
+            chosen = [any_column(table, name, self.name) for name in dict.fromkeys(names_in(str(self.columns)))]
+            for column in chosen:
+                if not self.takes(column):
+                    raise SchemaError(
+                        f"The mask {self.name} does not change columns of the kind '{column.kind}', which "
+                        f"'{column.name}' has. Choose another mask for it."
+                    )
+        return chosen
+
+    def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
+        """The changed table; draws from `rng`, or else from the system's secure randomness."""
+        if not table.schema.links_records:
+            raise SchemaError(
+                f"The mask {self.name} changes all records of a person alike, by which they could be put together "
+                "again: with person_ids='none' choose range, mean or suppress."
+            )
+        steps = self.steps(table)
+        self._refuse_unchanged(table, steps)
+        changed: dict[str, pl.Series] = {}
+        book: dict[str, Mapping[str, Any]] = {}
+        told: dict[str, Mapping[str, Any]] = {}
+        for mask, columns in steps:
+            done = mask.change(table, columns, Draws(rng))
+            changed |= done.columns
+            for name in done.columns:
+                book[name] = {"form": FORM, "shown_as": mask.shown_as, **done.book.get(name, {})}
+                told[name] = {"by": mask.written, **done.told.get(name, {})}
+        shown = {name: partial(_in_order, series) for name, series in changed.items()}
+        published = published_with(table, np.zeros(table.n_records, np.int32), shown)
+        return with_more(published, book=book, told=told)
+
+    def _refuse_unchanged(self, table: Table, steps: Sequence[tuple[Changing, Sequence[QuasiColumn]]]) -> None:
+        """Refuse a quasi-identifier that would be published as it is, or that two masks would change."""
+        by = [column.name for _, columns in steps for column in columns]
+        twice = [name for name in dict.fromkeys(by) if by.count(name) > 1]
+        if twice:
+            raise ParameterError(f"'{twice[0]}' is changed by more than one mask. Name each column once.")
+        exact = [name for name in table.quasi if name not in by]
+        if exact:
+            raise SchemaError(
+                f"The mask {self.name} would publish {', '.join(repr(name) for name in exact)} as "
+                f"{'it is' if len(exact) == 1 else 'they are'}. Give every quasi-identifier a mask that changes it "
+                "(mask 'columns', with a step for each), or do not publish it."
+            )
+
+
+def _in_order(series: pl.Series, order: NDArray[np.int32]) -> pl.Series:
+    return series.gather(order)
+
+
+def any_column(table: Table, name: str, what: str) -> QuasiColumn:
+    """A quasi-identifier, or a sensitive attribute by the kind that its values have."""
+    if name in table.quasi:
+        return table.quasi[name]
+    if name not in table.sensitive:
+        known = [*table.quasi, *table.sensitive]
+        raise ParameterError(
+            f"The mask {what} names '{name}', which is neither a quasi-identifier nor sensitive. These are: "
+            f"{', '.join(known)}.{did_you_mean(name, known)}"
+        )
+    return quasi_column(table.frame[name], Quasi(name), table.line_of, table.schema.zone)
+
+
+def strata_of(table: Table, names: Sequence[str], what: str) -> tuple[NDArray[np.int64], int]:
+    """The stratum of each record by the values of columns, numbered from 0, and how many there are."""
+    unknown = [name for name in names if name not in table.frame.columns]
+    if unknown:
+        raise ParameterError(
+            f"The mask {what} has strata by '{unknown[0]}', but the table has no such column.\n"
+            f"Its columns are: {', '.join(table.frame.columns)}.{did_you_mean(unknown[0], table.frame.columns)}"
+        )
+    if not names:
+        return np.zeros(table.n_records, np.int64), 1
+    stratum = table.frame.select(pl.struct(names).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+    return stratum, int(stratum.max()) + 1
+
+
+def present(column: QuasiColumn) -> NDArray[np.bool_]:
+    """Which records have a value."""
+    if isinstance(column, CategoryColumn):
+        return np.asarray(column.codes < len(column.categories))
+    return np.ones(len(column.units), np.bool_) if column.is_missing is None else ~column.is_missing
+
+
+def texts_of_codes(column: QuasiColumn, codes: NDArray[np.int64]) -> pl.Series:
+    """Values by their place: categories, or those of an ordered column; a missing one stays so."""
+    names = pl.Series(column.categories).cast(pl.String)
+    return names.gather(pl.Series(np.where(codes < len(names), codes, -1)).replace(-1, None))
+
+
+def with_missing(shown: pl.Series, is_present: NDArray[np.bool_]) -> pl.Series:
+    """The same, missing where there is no value."""
+    if is_present.all():
+        return shown
+    return pl.select(pl.when(pl.Series(is_present)).then(shown)).to_series()
+
+
+def is_number(column: QuasiColumn) -> bool:
+    """Whether a column is of numbers or dates."""
+    return isinstance(column, NumberColumn) and column.kind != "ordered"
