@@ -76,9 +76,11 @@ def test_testdata_with_seven_keys() -> None:
     assert told["suda"]["persons"] == 157
     assert told["suda"]["total_score"] == 4890
     assert told["suda"]["max_score"] == 720
-    assert told["suda"]["expected_found"] == pytest.approx(9.83109092, rel=2e-7)
-    contributions = [12.045, 33.865, 18.098, 53.415, 22.515, 92.597, 24.949]
-    assert list(told["suda"]["contributions"].values()) == pytest.approx(contributions, abs=5e-4)
+    assert told["suda"]["expected_found"] == pytest.approx(9.83109092127511, rel=1e-13)
+    assert told["suda"]["max_dis"] == pytest.approx(0.678142553743, rel=1e-12)
+    contributions = [12.0449897750511, 33.8650306748466, 18.0981595092025, 53.4151329243354, 22.5153374233129,
+                     92.5971370143149, 24.9488752556237]  # fmt: skip
+    assert list(told["suda"]["contributions"].values()) == pytest.approx(contributions, rel=1e-13)
 
 
 def test_testdata_with_five_keys() -> None:
@@ -104,6 +106,27 @@ def test_testdata2() -> None:
     assert told["households"]["multiplied"] == pytest.approx(5.9227788100546, rel=1e-13)
 
 
+def test_suda_of_a_table_without_pairs() -> None:
+    told = assessed(table("sdc_benchmarks", "testdata2.csv"), SEVEN, weight="sampling_weight")["suda"]
+    assert (told["persons"], told["total_score"], told["max_score"]) == (93, 7321, 744)
+    assert (told["expected_found"], told["max_dis"]) == (93, 1)
+    assert list(told["contributions"].values())[:2] == pytest.approx([16.5687747575468, 35.96503209944], rel=1e-13)
+
+
+def test_risks_of_testdata_record_by_record() -> None:
+    frame = table("sdc_benchmarks", "testdata.csv")
+    group, _ = number_equal([frame[name] for name in SEVEN])
+    f = np.bincount(group)
+    risk = individual_risk(f, 100.0 * f)[group]
+    printed = [9.43307235e-05, 9.9000099e-05, 5.7139592e-05, 5.7139592e-05, 2.22172850e-04, 2.27221086e-04,
+               1.07515321e-04, 1.07515321e-04, 9.61446015e-05, 1.07515321e-04]  # fmt: skip
+    assert risk[:10] == pytest.approx(printed, rel=1e-8)
+    assert (risk.min(), np.median(risk)) == pytest.approx((5.7139592e-05, 2.27221086e-04), rel=1e-8)
+    assert [risk[f[group] == size][0] for size in (1, 2, 3)] == pytest.approx(
+        [0.0465168705655363, 0.00963114272156024, 0.00497512437810945], rel=1e-13
+    )
+
+
 def test_exact_risks_where_the_tool_has_them() -> None:
     exact = individual_risk(np.array([3, 4]), np.array([300.0, 400.0]), exact=True)
     assert exact == pytest.approx([0.0049532208, 0.0033169708], rel=2e-8)
@@ -117,13 +140,14 @@ def test_suda_scores_of_testdata() -> None:
             4086: 2, 4154: 2, 4411: 2}  # fmt: skip
     found = np.flatnonzero(scores.score)
     assert {int(at) + 1: int(scores.score[at]) for at in found} == rows
-    # sdcMicro holds the exponent 1.15 in 32 bits, so that its last digits are others
     of = dict(zip(scores.score.tolist(), scores.dis.tolist(), strict=True))
     printed = {24: 0.168791626028591, 6: 0.0396025376252868, 2: 0.0115225695319306, 1: 0.00522543876527034}
-    assert all(of[score] == pytest.approx(dis, rel=1e-7) for score, dis in printed.items())
+    assert all(of[score] == pytest.approx(dis, rel=1e-13) for score, dis in printed.items())
     other = suda_scores(codes, fraction=0.1)
     of = dict(zip(other.score.tolist(), other.dis.tolist(), strict=True))
     assert [of[score] for score in (24, 6, 2, 1)] == pytest.approx([0.690761, 0.312049, 0.113653, 0.0546254], rel=1e-5)
+    assert (of[24], of[6]) == pytest.approx((0.6907610604346, 0.312048707200038), rel=1e-12)
+    assert float(other.dis.sum()) == pytest.approx(4.1108658521462, rel=1e-12)
     told = suda_of(codes, FIVE).contributions
     assert list(told.values()) == pytest.approx([22.98850575, 43.67816092, 26.43678161, 100, 26.43678161], abs=1e-8)
 
@@ -136,6 +160,10 @@ def test_log_linear_risk_as_modrisk_has_it() -> None:
     )
     assert told["uniques"] / 26 == pytest.approx(0.423102383298895, rel=1e-13)
     assert told["found"] / 26 == pytest.approx(0.609777299739161, rel=1e-13)
+    few = int((np.bincount(group) <= 5).sum())  # modRisk's bound divides by the cells of up to so many
+    assert few == 69
+    assert told["uniques"] / few == pytest.approx(0.159429883561902, rel=1e-13)
+    assert told["found"] / few == pytest.approx(0.229771156423452, rel=1e-13)
 
 
 ALL = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation", "salary-class"]
@@ -152,6 +180,45 @@ SETS = {  # classes, uniques, then Pitman and Zayatz at a fraction of 0.01, 0.1,
     "work": (["age", "education", "occupation"], 5044, 1907,
              (4705.6823, 14529.2558, 3069.2625, 3661.3657, 11165.26, 1270556.15)),
 }  # fmt: skip
+
+
+RISKS = {  # average risk; shares of records at a risk above 0.05, 0.2 and 0.5
+    "all": (0.6465751607983555, 0.970924, 0.778131, 0.514290),
+    "eight": (0.4130362708043233, 0.739440, 0.509018, 0.293117),
+    "marital": (0.0560307671905, 0.189411, 0.060473, 0.018003),
+    "country": (0.1630860022545, 0.385054, 0.183774, 0.099761),
+    "three": (0.0175054704595, 0.061932, 0.014091, 0.002056),
+    "work": (0.1672302897686, 0.529441, 0.209966, 0.063225),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_risks_of_adult_as_arx_counts_them(name: str) -> None:
+    quasi, *_ = SETS[name]
+    frame = table("adult", "adult_arx.csv", separator=";")
+    schema = shoal.Schema(quasi=[shoal.Nominal(each) for each in quasi], dropped=[n for n in ALL if n not in quasi])
+    average, *above = RISKS[name]
+    told = shoal.assess(frame, schema, population=frame).to_dict()
+    assert told["marketer_risk"] == pytest.approx(average, rel=1e-12)
+    journalist = told["population"]["journalist"]
+    assert (journalist["highest"], journalist["mean"]) == pytest.approx((1, average), rel=1e-12)
+    assert [journalist[f"above_{limit}"] for limit in (0.05, 0.2, 0.5)] == pytest.approx(above, abs=6e-7)
+
+
+@pytest.mark.parametrize(
+    ("quasi", "prosecutor", "journalist", "above"),
+    [("eight", 0.7073251574, 0.4156086127, 0.515413), ("marital", 0.2217434538, 0.0557377370, 0.059662)],
+)
+def test_a_tenth_of_adult_with_adult_as_its_population(
+    quasi: str, prosecutor: float, journalist: float, above: float
+) -> None:
+    names = SETS[quasi][0]
+    frame = table("adult", "adult_arx.csv", separator=";")
+    schema = shoal.Schema(quasi=[shoal.Nominal(each) for each in names], dropped=[n for n in ALL if n not in names])
+    told = shoal.assess(frame.gather_every(10), schema, population=frame).to_dict()
+    assert told["marketer_risk"] == pytest.approx(prosecutor, abs=5e-11)
+    assert told["population"]["journalist"]["mean"] == pytest.approx(journalist, abs=5e-11)
+    assert told["population"]["journalist"]["above_0.2"] == pytest.approx(above, abs=6e-7)
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -90,15 +90,22 @@ def suda_scores(
     fraction
         The share of the population that is in the sample, by which it is told how likely a match of a unique is right.
     """
-    n, n_columns = len(codes[0][0]), len(codes)
+    from shoal.judging.observation import number_alike
+
+    n_columns = len(codes)
     largest = min(n_columns, max_size or _largest(n_columns))
-    score, of_columns = np.zeros(n), np.zeros((n, n_columns))
-    for columns, alone in _minimal(codes, largest):
+    whole, n_whole = number_alike([(code.astype(np.int32), n_codes) for code, n_codes in codes])
+    sizes = np.bincount(whole, minlength=n_whole)
+    first = np.zeros(n_whole, np.int64)
+    first[whole[::-1]] = np.arange(len(whole))[::-1]
+    of_classes = [(code[first].astype(np.int32), n_codes) for code, n_codes in codes]
+    score, of_columns = np.zeros(n_whole), np.zeros((n_whole, n_columns))
+    for columns, alone in _minimal(of_classes, sizes.astype(np.int64), largest):
         points = float(math.factorial(n_columns - len(columns)))
         score[alone] += points
-        for column in columns:
-            of_columns[alone, column] += points
-    return SudaScores(score, _dis(codes, score, fraction), of_columns, largest)
+        of_columns[alone[:, None], columns] += points
+    score = score[whole]
+    return SudaScores(score, _dis(sizes, n_columns, score, fraction), of_columns[whole], largest)
 
 
 def _largest(n_columns: int) -> int:
@@ -110,52 +117,54 @@ def _largest(n_columns: int) -> int:
     return n_columns
 
 
-def _minimal(codes: Sequence[tuple[IntArray, int]], largest: int) -> Iterator[tuple[tuple[int, ...], IntArray]]:
-    """Each set of columns with the persons of whom it is a minimal sample unique, small sets first.
+def _minimal(
+    codes: Sequence[tuple[NDArray[np.int32], int]], sizes: IntArray, largest: int
+) -> Iterator[tuple[tuple[int, ...], IntArray]]:
+    """Each set of columns with the classes of one person of whom it is a minimal sample unique, small sets first.
 
-    Who is alone by some columns is alone by more: so only who is alone by all columns can be alone by some, and a set
-    is minimal where no set with one column less does it.
+    Who is alone by some columns is alone by more: so a set is minimal where no set with one column less does it.
     """
     from shoal.kernels import uniques
 
-    n = len(codes[0][0])
+    n = len(sizes)
     room = np.zeros(1 << max(4, int(2 * n - 1).bit_length()), np.int32)
-    single = [(code.astype(np.int32), n_codes) for code, n_codes in codes]
     before: dict[tuple[int, ...], NDArray[np.int32]] = {}
-    alone_before: dict[tuple[int, ...], BoolArray] = {}
+    alone_before: dict[tuple[int, ...], BoolArray] = {(): np.zeros(n, np.bool_)}
     for size in range(1, largest + 1):
         numbered: dict[tuple[int, ...], NDArray[np.int32]] = {}
         alone_now: dict[tuple[int, ...], BoolArray] = {}
         for columns in combinations(range(len(codes)), size):
-            found = single[columns[0]]
+            found = codes[columns[0]]
             if size > 1:
-                found = uniques.joined(before[columns[:-1]], *single[columns[-1]], room)
-            alone = uniques.who_is_alone(*found)
+                found = uniques.joined(before[columns[:-1]], *codes[columns[-1]], room)
+            alone = uniques.who_is_alone(*found, sizes)
             alone_now[columns] = alone
             if size < largest:
                 numbered[columns] = found[0]
             is_minimal = alone.copy()
-            for left_out in range(size if size > 1 else 0):
-                is_minimal &= ~alone_before[columns[:left_out] + columns[left_out + 1 :]]
+            for fewer in combinations(columns, size - 1):
+                is_minimal[alone_before[fewer]] = False
             who = np.flatnonzero(is_minimal)
             if len(who):
                 yield columns, who
         before, alone_before = numbered, alone_now
 
 
-def _dis(codes: Sequence[tuple[IntArray, int]], score: FloatArray, fraction: float) -> FloatArray:
-    """How likely a match of each unique is right: DIS (Skinner and Elliot 2002), shared out by the scores."""
-    from shoal.judging.observation import number_alike
+def _dis(sizes: IntArray, n_columns: int, score: FloatArray, fraction: float) -> FloatArray:
+    """How likely a match of each unique is right: DIS (Skinner and Elliot 2002), shared out by the scores.
 
+    The exponent and the odds of all uniques together are held in 32 bits, as sdcMicro holds them, so that the scores
+    are the same to the last digit.
+    """
     dis = np.zeros(len(score))
-    whole, n_whole = number_alike([(code.astype(np.int32), n_codes) for code, n_codes in codes])
-    size = np.bincount(whole, minlength=n_whole)
     has = score > 0
-    n_unique, n_paired = int((size == 1).sum()), int(2 * (size == 2).sum())
     if not has.any():
         return dis
-    chance = n_unique * fraction / (n_unique * fraction + n_paired * (1 - fraction))
-    power = score[has] ** (1 + (8 - len(codes)) / 20)
-    spread = float((1 / power).sum())
-    dis[has] = 1 / (1 + (n_unique / chance - n_unique) / (power * spread))
+    n_unique, n_paired = np.float32((sizes == 1).sum()), int(2 * (sizes == 2).sum())
+    share = np.float32(fraction)
+    drawn = float(n_unique * share)
+    chance = np.float32(drawn / (drawn + n_paired * (1 - float(share))))
+    against = float(n_unique / chance - n_unique)
+    power = score[has] ** float(np.float32(1 + (8 - n_columns) / 20))
+    dis[has] = 1 / (1 + against / (power * float((1 / power).sum())))
     return dis

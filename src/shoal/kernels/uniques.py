@@ -31,11 +31,11 @@ def joined(
 
 
 @njit(cache=True, nogil=True)
-def who_is_alone(code: NDArray[np.int32], n_codes: int) -> NDArray[np.bool_]:
-    """Whether nobody else has the code of each."""
-    count = np.zeros(n_codes, np.int32)
-    for each in code:
-        count[each] += 1
+def who_is_alone(code: NDArray[np.int32], n_codes: int, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each class has one person and nobody else has its code; `sizes` are the persons of classes."""
+    count = np.zeros(n_codes, np.int64)
+    for i in range(len(code)):
+        count[code[i]] += sizes[i]
     alone = np.empty(len(code), np.bool_)
     for i in range(len(code)):
         alone[i] = count[code[i]] == 1
