@@ -61,7 +61,9 @@ def test_special_uniques_of_sdcmicros_own_table() -> None:
     codes = [(code.astype(np.int64), len(distinct) + 1) for code, distinct in coded]
     for size in (4, 7):
         seconds = cpu_seconds(lambda size=size: suda_scores(codes, max_size=size), 50)
-        print(f"\nSUDA2, testdata with 7 keys, up to size {size}: {1000 * seconds:.2f} ms CPU; sdcMicro elsewhere 17 ms")
+        print(
+            f"\nSUDA2, testdata with 7 keys, up to size {size}: {1000 * seconds:.2f} ms CPU; sdcMicro elsewhere 17 ms"
+        )
         assert seconds <= SECONDS_OF_SDCMICRO / (10 if size == 4 else 5)
 
 

@@ -25,6 +25,7 @@ from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy, check_aske
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Assessment, FrameT, Release
 from shoal.table.columns import LineOf
+from shoal.table.safe_harbour import safe_harbour
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -63,7 +64,10 @@ def assess(
         table.frame, schema, models, known=known, sample=table.sample,
         population=population_for(models, population, schema),
     )  # fmt: skip
-    return Assessment(risk, verdict, time.perf_counter() - started, table.notes, ane=0.0)  # nothing is masked yet
+    return Assessment(
+        risk, verdict, time.perf_counter() - started, table.notes, ane=0.0,  # nothing is masked yet
+        safe_harbour=safe_harbour(table.frame, schema),
+    )  # fmt: skip
 
 
 def protect(

@@ -81,7 +81,7 @@ def test_a_release_is_the_same_whichever_engine_holds_its_records(tmp_path: Path
     held = shoal.protect(visits(), SCHEMA, MODELS, seed=1)
     release = replace(held, records=Elsewhere())
     assert (held.engine, release.engine) == ("memory", "elsewhere")
-    with_original = {"attacks", "strongest", "not_tried"}
+    with_original = {"attacks", "strongest", "not_tried", "safe_harbour"}
     assert release.to_dict().keys() == held.to_dict().keys() - with_original
     assert release.write(tmp_path / "out") == tmp_path / "out"
     for ask in (lambda: release.table, lambda: release.published, release.attack):

@@ -153,3 +153,45 @@ def test_the_starter_policy_fits_every_table(data: st.DataObject) -> None:
     table = Table.from_frame(frame, policy.schema(".", frame))
     assert table.n_records == n_records
     assert policy.models
+
+
+def survey(**columns: object) -> pl.DataFrame:
+    """Forty persons of a survey."""
+    usual = {
+        "hh_id": [i // 2 for i in range(40)], "age": list(range(20, 60)), "weight": [60 + i % 30 for i in range(40)],
+        "sampling_weight": [10.5 + i % 4 for i in range(40)], "stratum": ["town", "land"] * 20,
+    }  # fmt: skip
+    return pl.DataFrame({**usual, **columns})
+
+
+def test_a_sample_is_known_by_its_weights_households_and_strata() -> None:
+    seen = profile(survey())
+    assert roles_of(survey()) == {
+        "hh_id": "household", "age": "quasi", "weight": "quasi", "sampling_weight": "weight", "stratum": "strata",
+    }  # fmt: skip
+    assert seen.to_dict()["sample"] == {
+        "weight": ["sampling_weight"], "household": ["hh_id"], "strata": ["stratum"],
+        "models": {"expected-reidentifications": 1},
+    }  # fmt: skip
+    text = starter_policy(seen, table_name="survey.csv")
+    policy = Policy.from_document(tomllib.loads(text, parse_float=Decimal))
+    assert protect(survey(), policy).to_dict()["population"]["fraction"] < 0.1  # type: ignore[index]
+    asked = text.replace("# expected-reidentifications", "expected-reidentifications")
+    made = protect(survey(), Policy.from_document(tomllib.loads(asked, parse_float=Decimal)))
+    assert made.to_dict()["population"]["expected_reidentifications"] <= 1  # type: ignore[index]
+    assert "sample" not in profile(clinics()).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("weights", "why"),
+    [([None, *[9.0] * 39], "is missing in 1 of 40"), ([0.1] * 40, "add up to 4"), ([-1.0, *[9.0] * 39], "is negative")],
+)
+def test_weights_that_can_be_none_are_not_suggested(weights: list[object], why: str) -> None:
+    columns = {column.name: column for column in profile(survey(sampling_weight=weights)).columns}
+    assert columns["sampling_weight"].role == "dropped"
+    assert why in columns["sampling_weight"].reason
+
+
+def test_weights_that_differ_inside_a_person_are_not_suggested() -> None:
+    frame = survey(person=[i // 2 for i in range(40)])
+    assert {"sampling_weight": "dropped", "person": "person"}.items() <= roles_of(frame).items()

@@ -66,6 +66,10 @@ NAMES = {
     "discharge": ["discharge_date", "Entlassungsdatum", "date de sortie", "fecha de alta", "data dimissione",
                   "ontslagdatum", "data de alta", "data wypisu"],
     "place": ["city", "Wohnort", "ville", "provincia", "comune", "woonplaats", "concelho", "województwo"],
+    "sampling weight": ["sampling_weight", "Hochrechnungsfaktor", "pondération", "factor de expansión",
+                        "peso campionario", "weegfactor", "fator de expansão", "waga próby"],
+    "household number": ["hh_id", "Haushaltsnummer", "numéro du ménage", "id_hogar", "codice famiglia",
+                         "huishoudnummer", "id_agregado", "numer gospodarstwa"],
     "trait": ["marital_status", "Familienstand", "état civil", "estado civil", "stato civile", "burgerlijke staat",
               "profissão", "wykształcenie"],
 }  # fmt: skip

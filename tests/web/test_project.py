@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import threading
 from dataclasses import replace
@@ -407,3 +408,35 @@ def test_nothing_chosen_is_said_in_words(tmp_path: Path) -> None:
         project.table()
     with pytest.raises(InputError, match="No file was chosen yet"):
         project.read()
+
+
+def test_a_sample_and_its_population_are_part_of_the_policy(project: Project, table: Path) -> None:
+    from shoal.web.files import put_into
+    from shoal.web.work import assess
+
+    frame = pl.read_csv(table).with_columns(w=pl.lit(9.0), home=pl.int_range(pl.len()) * 0 + 1)
+    frame = frame.with_columns(home=pl.col("name").rank("dense").cast(pl.Int64))
+    frame.write_csv(table)
+    source = project.copy_file(table)
+    beside = (ColumnChoice("w", "weight", is_confirmed=True), ColumnChoice("home", "household", is_confirmed=True))
+    project.update(seen=project.chosen.version, sources=(source,), columns=(*project.chosen.columns, *beside))
+    part = project.folder / "sources" / "part"
+    shutil.copyfile(table, part)
+    put_into(project, project.add_file(part, "town.csv", folder="population"), "population")
+    policy = project.policy()
+    assert (policy.columns.weight, policy.columns.household) == ("w", "home")
+    assert policy.population is not None
+    assert policy.population.file == "population/town.csv"
+    told = assess(project, lambda *_: None)["risk"]["population"]
+    assert told["population"] == 9 * told["persons"]
+    assert told["households"]["households"] == told["persons"]
+    assert told["journalist"]["highest"] == 1
+    other = Project.open(project.folder.parent / "other")
+    other.update(seen=other.chosen.version, sources=(other.copy_file(table),))
+    other.adopt(policy, project.folder)
+    assert other.chosen.column("w").role == "weight"
+    assert (other.folder / other.chosen.population["file"]).resolve() == project.folder / "population" / "town.csv"
+    two = replace(other.chosen.column("home"), role="weight")
+    columns = tuple(two if column.name == "home" else column for column in other.chosen.columns)
+    other.update(seen=other.chosen.version, columns=columns)
+    assert any("Only one column can hold the weight" in fault for fault in other.faults())

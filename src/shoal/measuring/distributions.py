@@ -107,15 +107,15 @@ class Kept:
 def what_is_kept(release: Released) -> Kept:
     """Compare a release with its table; O(records x quasi-identifiers), and groups x classes."""
     table = release.table
-    after = _read_release(release)
+    after = read_release(release)
     classes = {name: classes_of(column, table) for name, column in table.quasi.items()}
     columns = {name: _column_kept(table, after, name, classes[name]) for name in table.quasi}
     if table.n_persons < FEWEST_PERSONS:
         return Kept(columns=columns)
     numbers = {name: column for name, column in table.quasi.items() if isinstance(column, NumberColumn)}
-    before = _Sums.of([_numbers_of(column) for column in numbers.values()], None, table.n_records)
-    shown, weight = _numbers_shown(release, after)
-    seen = _Sums.of(list(shown.values()), weight, len(weight))
+    before = Sums.of([numbers_in(column) for column in numbers.values()], None, table.n_records)
+    shown, weight = numbers_shown(release, after)
+    seen = Sums.of(list(shown.values()), weight, len(weight))
     for at, name in enumerate(numbers):
         at_after = list(shown).index(name) if name in shown else None
         columns[name] = replace(
@@ -138,7 +138,7 @@ def pairs_of_categories(release: Released) -> tuple[Correlation, ...]:
     What a group shows of two of them is taken as independent. Pairs without classes are left out.
     """
     table = release.table
-    after = _read_release(release)
+    after = read_release(release)
     classes = {name: classes_of(column, table) for name, column in table.quasi.items()}
     known = [(name, each) for name, each in classes.items() if each is not None]
     pairs = []
@@ -146,7 +146,7 @@ def pairs_of_categories(release: Released) -> tuple[Correlation, ...]:
         for second, of_second in known[at + 1 :]:
             if isinstance(table.quasi[first], NumberColumn) and isinstance(table.quasi[second], NumberColumn):
                 continue
-            before = _counted_together(of_first.class_of_record, len(of_first), of_second)
+            before = counted_together(of_first.class_of_record, len(of_first), of_second)
             seen = after.both(first, of_first, second, of_second)
             pairs.append(Correlation(first=first, second=second, before=_cramers_v(before), after=_cramers_v(seen)))
     return tuple(pairs)
@@ -168,13 +168,20 @@ def _column_kept(table: Table, after: _Read, name: str, classes: ColumnClasses |
 # --- reading a release -----------------------------------------------------------------------------------------------
 
 
-def _read_release(release: Released) -> _Read:
+def read_release(release: Released, weight: FloatArray | None = None) -> _Read:
+    """What a release shows, as an analyst reads it.
+
+    Parameters
+    ----------
+    weight
+        How much each record of the table counts, such as by the weights of a sample; 1 unless told.
+    """
     shown = shown_by(release.mask)
     if shown == PERTURBED:
-        return _ReadRecords(release)
+        return _ReadRecords(release, weight)
     if shown in ("group", "range+group"):
-        return _ReadApart(release)
-    return _ReadGroups(release, shown)
+        return _ReadApart(release, weight)
+    return _ReadGroups(release, shown, weight)
 
 
 class _ReadRecords:
@@ -185,9 +192,9 @@ class _ReadRecords:
     and of another quasi-identifier.
     """
 
-    def __init__(self, release: Released) -> None:
+    def __init__(self, release: Released, weight: FloatArray | None = None) -> None:
         self._values = perturbed_values(release.table, release.published)
-        self.weight = np.ones(release.table.n_records)
+        self.weight = np.ones(release.table.n_records) if weight is None else weight
 
     def _class_of_record(self, name: str, classes: ColumnClasses) -> NDArray[np.int8]:
         values = self._values[name]
@@ -196,24 +203,26 @@ class _ReadRecords:
         return np.where(is_missing, classes.class_of_part[-1], shown)
 
     def counts(self, name: str, classes: ColumnClasses) -> FloatArray:
-        return np.bincount(self._class_of_record(name, classes), minlength=len(classes)).astype(np.float64)
+        shown = self._class_of_record(name, classes)
+        return np.bincount(shown, weights=self.weight, minlength=len(classes)).astype(np.float64)
 
     def together(self, name: str, classes: ColumnClasses, values: ColumnClasses) -> FloatArray:
-        return _counted_together(self._class_of_record(name, classes), len(classes), values)
+        return counted_together(self._class_of_record(name, classes), len(classes), values, self.weight)
 
     def both(self, first: str, of_first: ColumnClasses, second: str, of_second: ColumnClasses) -> FloatArray:
         other = replace(of_second, class_of_record=self._class_of_record(second, of_second))
-        return _counted_together(self._class_of_record(first, of_first), len(of_first), other)
+        return counted_together(self._class_of_record(first, of_first), len(of_first), other)
 
 
 class _ReadGroups:
     """A release in which groups show what their records may have, and each record its sensitive values."""
 
-    def __init__(self, release: Released, shown: str) -> None:
+    def __init__(self, release: Released, shown: str, weight: FloatArray | None = None) -> None:
         self._records = GroupedRecords.of(release.table, grouping_of(release))
+        self._own = weight
         self._names = list(release.table.quasi)
         self.shown = what_places_show(release.table, self._records, shown)
-        self.weight = self._records.n_records.astype(np.float64)
+        self.weight = self._records.n_records.astype(np.float64) if weight is None else _by_group(self._records, weight)
         self._known: tuple[ColumnClasses, FloatArray] | None = None
 
     def counts(self, name: str, classes: ColumnClasses) -> FloatArray:
@@ -221,7 +230,7 @@ class _ReadGroups:
 
     def together(self, name: str, classes: ColumnClasses, values: ColumnClasses) -> FloatArray:
         if self._known is None or self._known[0] is not values:
-            self._known = values, _counted_by_group(self._records, values)
+            self._known = values, _counted_by_group(self._records, values, self._own)
         return _weighted_shares(self.shown, self._names.index(name), classes, self._known[1])
 
     def both(self, first: str, of_first: ColumnClasses, second: str, of_second: ColumnClasses) -> FloatArray:
@@ -232,7 +241,7 @@ class _ReadGroups:
 class _ReadApart:
     """A release in which persons or groups show quasi-identifiers, and groups count their sensitive values."""
 
-    def __init__(self, release: Released) -> None:
+    def __init__(self, release: Released, weight: FloatArray | None = None) -> None:
         view = view_of(release)
         assert isinstance(view, ApartView)
         self._view, self._person_of_record = view, release.table.person_of_record
@@ -240,13 +249,16 @@ class _ReadApart:
         n_places = np.diff(view.place_start_of_group)
         self._group_of_place = np.repeat(np.arange(len(n_places)), n_places)
         self._share_of_place = 1.0 / n_places[self._group_of_place]
-        self.weight = view.n_records[self._group_of_place] * self._share_of_place
+        self._own = weight
+        in_group = view.n_records if weight is None else _by_group(view.records, weight)
+        self.weight = in_group[self._group_of_place] * self._share_of_place
 
     def counts(self, name: str, classes: ColumnClasses) -> FloatArray:
         return _weighted_shares(self.shown, self._names.index(name), classes, self.weight[:, None])[:, 0]
 
     def together(self, name: str, classes: ColumnClasses, values: ColumnClasses) -> FloatArray:
         own = self._view.weight_of_record(self._person_of_record, values.class_of_record)
+        own = own if self._own is None else own * self._own
         counted = _counted_by_group(self._view.records, values, own)
         weights = counted[self._group_of_place] * self._share_of_place[:, None]
         return _weighted_shares(self.shown, self._names.index(name), classes, weights)
@@ -257,6 +269,11 @@ class _ReadApart:
 
 
 _Read: TypeAlias = _ReadRecords | _ReadGroups | _ReadApart
+
+
+def _by_group(records: GroupedRecords, weight: FloatArray) -> FloatArray:
+    """The sum of the weights of the records of each group."""
+    return np.bincount(records.group_of_record, weights=weight, minlength=records.n_groups).astype(np.float64)
 
 
 def _counted_by_group(records: GroupedRecords, values: ColumnClasses, weight: FloatArray | None = None) -> FloatArray:
@@ -314,12 +331,15 @@ def _shares(shown: Shown, number: int, classes: ColumnClasses, places: slice) ->
 # --- means, deviations, correlations ---------------------------------------------------------------------------------
 
 
-def _numbers_of(column: NumberColumn) -> _Column:
+def numbers_in(column: NumberColumn) -> _Column:
+    """The numbers of a column, record by record."""
     offset, scale = numbers_of_units(column)
     return _Column(column.units, offset, scale, column.is_missing)
 
 
-def _numbers_shown(release: Released, after: _Read) -> tuple[dict[str, _Column], FloatArray]:
+def numbers_shown(
+    release: Released, after: _Read, weight: FloatArray | None = None
+) -> tuple[dict[str, _Column], FloatArray]:
     """The columns of numbers as a release shows them, by record or by place, and the weight of each.
 
     The middle stands for a range. A mask that shows sets or suppresses shows no numbers.
@@ -328,7 +348,7 @@ def _numbers_shown(release: Released, after: _Read) -> tuple[dict[str, _Column],
     if release.mask.form in SHOWN_AS_NUMBERS:
         numbers = {name: column for name, column in table.quasi.items() if isinstance(column, NumberColumn)}
         read = {name: _Column(masked_numbers(column, release.published)) for name, column in numbers.items()}
-        return read, np.ones(table.n_records)
+        return read, np.ones(table.n_records) if weight is None else weight
     if release.mask.name == "suppress" or isinstance(after, _ReadRecords):
         return {}, after.weight
     shown: Shown = after.shown
@@ -352,7 +372,7 @@ class _Column:
 
 
 @dataclass(frozen=True)
-class _Sums:
+class Sums:
     """Sums over records or places, from which means and correlations follow; values are centred and scaled."""
 
     columns: list[_Column]
@@ -366,7 +386,7 @@ class _Sums:
     products: FloatArray
 
     @classmethod
-    def of(cls, columns: list[_Column], weight: FloatArray | None, n: int) -> _Sums:
+    def of(cls, columns: list[_Column], weight: FloatArray | None, n: int) -> Sums:
         """Sums of columns with one weight per line, or 1; from blocks, so that memory stays small."""
         k = len(columns)
         centre, scale = np.zeros(k), np.ones(k)
@@ -396,6 +416,11 @@ class _Sums:
             return None
         units = self.centre[at] + self.scale[at] * self.sums[at, at] / self.total[at, at]
         return float(self.columns[at].offset + self.columns[at].scale * units)
+
+    def sum(self, at: int) -> float | None:
+        """The sum of a column, each number by its weight."""
+        mean = self.mean(at)
+        return None if mean is None else mean * float(self.total[at, at])
 
     def deviation(self, at: int) -> float | None:
         """The standard deviation of a column."""
@@ -431,7 +456,7 @@ def _with_gaps(column: _Column, block: slice) -> FloatArray:
     return units if column.is_missing is None else np.where(column.is_missing[block], np.nan, units)
 
 
-def _correlations(names: list[str], before: _Sums, shown: list[str], after: _Sums) -> Iterator[Correlation]:
+def _correlations(names: list[str], before: Sums, shown: list[str], after: Sums) -> Iterator[Correlation]:
     for at, first in enumerate(names):
         for other, second in enumerate(names[at + 1 :], start=at + 1):
             has_both = first in shown and second in shown
@@ -451,14 +476,17 @@ def _dependences(table: Table, after: _Read, of_quasi: Mapping[str, ColumnClasse
         values = classes_of(column, table)
         for quasi, classes in of_quasi.items():
             if values is not None and classes is not None:
-                before = _counted_together(classes.class_of_record, len(classes), values)
+                before = counted_together(classes.class_of_record, len(classes), values)
                 seen = after.together(quasi, classes, values)
                 yield Dependence(quasi=quasi, sensitive=sensitive, before=_cramers_v(before), after=_cramers_v(seen))
 
 
-def _counted_together(class_of_record: NDArray[np.int8], n_classes: int, values: ColumnClasses) -> FloatArray:
+def counted_together(
+    class_of_record: NDArray[np.int8], n_classes: int, values: ColumnClasses, weight: FloatArray | None = None
+) -> FloatArray:
+    """How many records are in each class and each class of values, each by its weight."""
     cells = class_of_record * np.int16(len(values)) + values.class_of_record
-    counted = np.bincount(cells, minlength=n_classes * len(values))
+    counted = np.bincount(cells, weights=weight, minlength=n_classes * len(values))
     return counted.reshape(n_classes, len(values)).astype(np.float64)
 
 

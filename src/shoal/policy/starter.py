@@ -15,6 +15,12 @@ MOST_ALIKE = 5
 CODES = ("icd10", "icd9", "icd", "atc")
 """Hierarchies of codes, by which values of histories are made coarser."""
 
+TOLD_OF_SAMPLES = {
+    "weight": "How many persons of the population one stands for; not published.",
+    "household": "Who lives together; not published.",
+    "strata": "From which part of the population persons were drawn; not published.",
+}
+
 
 def starter_policy(
     profile: Profile, *, table_name: str, labels: Mapping[str, str] | None = None, preset: Preset | None = None
@@ -44,6 +50,7 @@ def starter_policy(
         "# Columns of e-mail addresses, national or account numbers leave only where they are named here as well.",
         "confirmed = []",
         *_time(profile),
+        *_sample(profile),
         "# The ends of ranges are rounded outwards, so that they are nobody's own value; or 'off'.",
         'round = "auto"',
         '# A missing quasi-identifier is a value of its own; or "refuse" the table, or "drop" the record.',
@@ -52,6 +59,7 @@ def starter_policy(
         "",
         "[models]",
         *_limits(profile, preset),
+        *_model_of_samples(profile),
     ]
     if profile.h_affiliation is not None:
         lines += [
@@ -184,6 +192,29 @@ def _time(profile: Profile) -> list[str]:
         '# For following a person over time: published as the person\'s own 1, 2, 3, or with dates moved ("shift").',
         f"time = {value_text(name)}",
         'time_as = "sequence"',
+    ]
+
+
+def _sample(profile: Profile) -> list[str]:
+    """How the table was drawn from a population, where columns say it."""
+    lines = []
+    for column in profile.columns:
+        if column.role in ("weight", "household"):
+            lines += [f"# {TOLD_OF_SAMPLES[column.role]} {_why(column)}", f"{column.role} = {value_text(column.name)}"]
+    strata = list(profile.names("strata"))
+    return [*lines, f"# {TOLD_OF_SAMPLES['strata']}", f"strata = {value_text(strata)}"] if strata else lines
+
+
+def _model_of_samples(profile: Profile) -> list[str]:
+    """A model of samples, to be taken where nobody knows who is in the table; that is the steward's to judge."""
+    return [
+        line
+        for name, asked in profile.models_of_samples.items()
+        for line in (
+            "# The table seems to be a sample. Where nobody knows who is in it, take the # away: then at most so",
+            "# many of all persons are expected to be found in the population.",
+            f"# {name} = {asked}",
+        )
     ]
 
 

@@ -26,6 +26,7 @@ from shoal.masking.history import HistoryShown
 from shoal.masking.publish import Mask, Published
 from shoal.measuring.aggregates import AggregateError
 from shoal.measuring.associations import AssociationError
+from shoal.measuring.estimates import Estimates, estimates_of
 from shoal.measuring.kept_statistics import KeptStatistics
 from shoal.measuring.queries import QueryError
 from shoal.measuring.spread import RiskSpread
@@ -35,6 +36,7 @@ from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
 from shoal.policy.policy import USUAL_QUERIES, Policy
 from shoal.short import Short, ShownInShort
+from shoal.table.safe_harbour import Identifier, safe_harbour
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 from shoal.table.times import SharedDates
@@ -96,6 +98,8 @@ class Assessment(Answer, ShownInShort):
     """What was left out of the count, in plain sentences."""
     ane: float | None = None
     """What is lost: 0 for a table as it is; None for a published one, since only the original could tell."""
+    safe_harbour: tuple[Identifier, ...] | None = None
+    """Columns that seem to hold identifiers of HIPAA's safe harbour; None where nobody looked."""
 
     def __getattr__(self, name: str) -> Any:
         """The risk measures are attributes of the assessment too: `assessment.max_gidr`."""
@@ -125,6 +129,8 @@ class Assessment(Answer, ShownInShort):
         """The keys of the JSON contract."""
         lost = {"loss": self.ane, "ane": self.ane}
         answer = {**self.risk.to_dict(), **lost, "seconds": self.seconds, "verdict": self.verdict.to_dict()}
+        if self.safe_harbour is not None:
+            answer["safe_harbour"] = [asdict(each) for each in self.safe_harbour]
         return {**answer, "notes": list(self.notes)} if self.notes else answer
 
 
@@ -341,6 +347,24 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
         """The published table and what only the steward may know of it; refused where it is not in memory."""
         return self.records.published
 
+    @property
+    def _can_be_read(self) -> bool:
+        """Whether original and release are side by side, and others than its maker can read what the mask shows."""
+        return self.records.holds_original and type(self.mask) in MASKS.values()
+
+    @cached_property
+    def estimates(self) -> Estimates | None:
+        """Of a sample with weights: means, totals and tables that are estimated for the population, before and after.
+
+        None without weights, and where the engine does not hold original and release side by side.
+        """
+        return estimates_of(self) if self._can_be_read and not self.published.tables else None
+
+    @cached_property
+    def safe_harbour(self) -> tuple[Identifier, ...] | None:
+        """Columns that seem to hold identifiers of HIPAA's safe harbour, and how they leave; None without a table."""
+        return safe_harbour(self.table.frame, self.schema) if self.records.holds_original else None
+
     @cached_property
     def attacked(self) -> SuiteResult | None:
         """What attacks got that have the original at hand, tried when it is first asked for, as a report does.
@@ -348,8 +372,7 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
         None where none was to be tried, where the engine does not hold original and release side by side, and where
         only its maker can read what the mask shows.
         """
-        can_read = self.records.holds_original and type(self.mask) in MASKS.values()  # of others only their makers can
-        if self.attacked_persons == 0 or not can_read:
+        if self.attacked_persons == 0 or not self._can_be_read:
             return None
         seed = self.seed % 2**63
         if self.attacked_persons is not None:
@@ -410,6 +433,8 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
             **({} if self.statistics is None else {"statistics": self.statistics.to_dict()}),
             **({"query_error": self.query_error.to_dict()} if self.query_error is not None else {}),
             **self._aggregated(),
+            **({} if self.estimates is None else {"estimates": asdict(self.estimates)}),
+            **({} if self.safe_harbour is None else {"safe_harbour": [asdict(each) for each in self.safe_harbour]}),
             **({} if self.useful is None else {"usefulness": self.useful.to_dict()}),
             **self._against(),
             **({} if self.attacked is None else self.attacked.to_dict()),

@@ -203,6 +203,40 @@ WORDS: dict[str, dict[str, str]] = {
         "pt": "cidade concelho distrito freguesia municipio pais localidade",
         "pl": "miasto miejscowosc gmina powiat wojewodztwo kraj",
     },
+    "sampling weight": {
+        "en": "sampling+weight sample+weight samplingweight survey+weight design+weight final+weight person+weight "
+        "household+weight household+weights weights pweight pweights fnlwgt finalwgt wgt wgts wt? perwt hhwt "
+        "expansion+factor inflation+factor grossing+factor",
+        "de": "stichprobengewicht* hochrechnungsfaktor* hochrechnung gewichtungsfaktor* designgewicht* "
+        "hochrechnungsgewicht*",
+        "fr": "poids+sondage poids+individu poids+menage ponderation* coefficient+extrapolation",
+        "es": "factor+expansion factor+elevacion ponderacion peso+muestral",
+        "it": "peso+campionario peso+campione coefficiente+riporto fattore+espansione",
+        "nl": "weegfactor* ophoogfactor* steekproefgewicht*",
+        "pt": "fator+expansao ponderador* peso+amostral",
+        "pl": "waga+proby waga+analityczna waga+statystyczna",
+    },
+    "household number": {
+        "en": "hid hhid hh+id household+id householdid household+no household+number household+serial hhserial "
+        "family+id familyid",
+        "de": "haushaltsnummer haushaltsid haushaltsnr haushalt+id haushalt+nr haushalt+nummer hhnr",
+        "fr": "menage+id id+menage numero+menage identifiant+menage",
+        "es": "hogar+id id+hogar numero+hogar vivienda+id",
+        "it": "famiglia+id id+famiglia numero+famiglia codice+famiglia",
+        "nl": "huishoudnummer huishoudensnummer huishouden+id",
+        "pt": "agregado+id id+agregado numero+agregado",
+        "pl": "numer+gospodarstwa id+gospodarstwa",
+    },
+    "stratum": {
+        "en": "stratum strata",
+        "de": "schicht? schichtung schichtungsmerkmal stratum",
+        "fr": "strate strates",
+        "es": "estrato estratos",
+        "it": "strato? strati?",
+        "nl": "stratum strata",
+        "pt": "estrato estratos",
+        "pl": "warstwa? stratum",
+    },
     "trait": {
         "en": "race ethnicity ethnic nationality citizenship marital married education schooling degree occupation job "
         "profession workclass religion language household children height weight bmi",

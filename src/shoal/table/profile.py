@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, SchemaError, did_you_mean
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 FEWEST_FOR_ID = 10
 NAME_WORDS = frozenset({"name", "fullname", "ssn"})
 OWN_NUMBERS = ("national number", "insurance number")
+OF_SAMPLES = ("weight", "household", "strata")
+"""Roles of columns that say how a table was drawn from a population."""
 SURENESS = ("sure", "likely", "unsure")
 
 
@@ -40,6 +43,8 @@ class ColumnProfile:
     """What it seems to hold: "birth", "postcode", "diagnosis", ... ; empty where nothing tells it."""
     hierarchy: str | None = None
     """The hierarchy that fits it, by the key of a policy: "dates", "numbers", "prefixes", "icd10", "icd9", "atc"."""
+    safe_harbour: str | None = None
+    """The identifier of HIPAA's safe harbour that it seems to be (`shoal.table.safe_harbour`); None for none."""
     levels: tuple[Level, ...] = ()
     """For each level of that hierarchy how many persons are alone in a node of it; the values themselves first."""
 
@@ -71,6 +76,16 @@ class Profile(ShownInShort):
         return tuple(column.name for column in self.columns if column.role == role)
 
     @property
+    def is_sample(self) -> bool:
+        """Whether columns say how the table was drawn from a population."""
+        return any(self.names(role) for role in OF_SAMPLES)
+
+    @property
+    def models_of_samples(self) -> dict[str, int]:
+        """Of a sample with weights: a model to ask for where nobody knows who is in it, at one in a hundred."""
+        return {"expected-reidentifications": max(1, self.persons // 100)} if self.names("weight") else {}
+
+    @property
     def by_doubt(self) -> tuple[ColumnProfile, ...]:
         """The columns, those first whose role is least sure."""
         return tuple(sorted(self.columns, key=lambda column: -SURENESS.index(column.sure)))
@@ -90,7 +105,11 @@ class Profile(ShownInShort):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, without any value of the table."""
         columns = [asdict(column) for column in self.columns]
-        return {"records": self.records, "persons": self.persons, "columns": columns}
+        told = {"records": self.records, "persons": self.persons, "columns": columns}
+        if self.is_sample:
+            roles = {role: list(self.names(role)) for role in OF_SAMPLES}
+            told["sample"] = {**roles, "models": self.models_of_samples}
+        return told
 
 
 def profile(frame: pl.DataFrame, *, missing_tells_nothing: Sequence[str] = ()) -> Profile:
@@ -113,7 +132,9 @@ def profile(frame: pl.DataFrame, *, missing_tells_nothing: Sequence[str] = ()) -
     columns = [_look_at(name, contents[name], len(frame)) for name in frame.columns]
     columns = _with_person(columns, len(frame))
     columns = _with_one_time(columns)
+    columns = _with_sample(columns, frame)
     columns = _with_a_quasi_identifier(columns)
+    columns = _with_safe_harbour(columns, contents, len(frame))
     person = next((column.name for column in columns if column.role == "person"), None)
     persons = frame[person] if person is not None else pl.Series(range(len(frame)))
     columns = [_with_hierarchy(column, frame[column.name], contents[column.name], persons) for column in columns]
@@ -166,6 +187,16 @@ def _with_hierarchy(column: ColumnProfile, values: pl.Series, contents: Contents
     return replace(column, hierarchy=choice, levels=alone_by_level(values, persons, hierarchy))
 
 
+def _with_safe_harbour(
+    columns: list[ColumnProfile], contents: Mapping[str, Contents], n_records: int
+) -> list[ColumnProfile]:
+    """Columns with the identifier of the safe harbour that each seems to be."""
+    from shoal.table.safe_harbour import identifiers_among
+
+    found = {each.column: each.identifier for each in identifiers_among(contents, n_records)}
+    return [replace(column, safe_harbour=found.get(column.name)) for column in columns]
+
+
 # Roles that depend on each other
 
 
@@ -215,6 +246,38 @@ def _with_one_time(columns: list[ColumnProfile]) -> list[ColumnProfile]:
         else column
         for column in columns
     ]
+
+
+def _with_sample(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfile]:
+    """The first column of weights and the first of households whose values can be such; further ones are dropped."""
+    person = next((column.name for column in columns if column.role == "person"), None)
+    taken: dict[str, str] = {}
+    changed = []
+    for column in columns:
+        if column.role in ("weight", "household"):
+            why_not = f"another column is the {column.role}" if column.role in taken else None
+            why_not = why_not or _not_of_a_sample(column, frame, person)
+            if why_not is None:
+                taken[column.role] = column.name
+            else:
+                column = replace(column, role="dropped", reason=f"{column.reason}, but {why_not}", sure="unsure")
+        changed.append(column)
+    return changed
+
+
+def _not_of_a_sample(column: ColumnProfile, frame: pl.DataFrame, person: str | None) -> str | None:
+    """Why a column cannot be what its name says of how the table was drawn; None where it can."""
+    from shoal.table.columns import code_values
+    from shoal.table.sample import Sample
+    from shoal.table.schema import Schema
+
+    codes = np.arange(len(frame)) if person is None else code_values(frame[person])[0]
+    try:
+        Sample.of(frame, Schema(quasi=["-"], **{column.role: column.name}), codes)  # type: ignore[arg-type]
+    except SchemaError as error:
+        told = str(error).split(". ")[0]
+        return told[0].lower() + told[1:]
+    return None
 
 
 def _with_a_quasi_identifier(columns: list[ColumnProfile]) -> list[ColumnProfile]:

@@ -15,6 +15,7 @@ import polars as pl
 from shoal.errors import SchemaError
 from shoal.table.column_names import ID_WORDS, PERSON_WORDS, RECORD_WORDS, Known, names_a, topics_of, words_of
 from shoal.table.contents import SHAPES, Contents, contents_of
+from shoal.table.profile import OF_SAMPLES
 
 if TYPE_CHECKING:
     from shoal.table.schema import Schema
@@ -98,6 +99,9 @@ TOPICS: dict[str, Topic] = {
     "third person": Topic("dropped", "another person, such as a physician"),
     "industry": _topic("quasi", "an industry", "short number"),
     "place": _topic("quasi", "a place", may_be=_is_short),
+    "sampling weight": _topic("weight", "a sampling weight", may_be=lambda contents: contents.kind == "number"),
+    "household number": _topic("household", "a number of a household", may_be=lambda contents: contents.distinct > 1),
+    "stratum": _topic("strata", "a stratum of a sample", may_be=lambda contents: contents.distinct <= 1_000),
     "trait": _topic("quasi", "what others may know of a person", may_be=_is_short),
     "diagnosis": _topic("sensitive", "a diagnosis", "icd-10", "icd-9", may_be=_is_short),
     "treatment": _topic("sensitive", "a treatment", "atc", "ops", may_be=_is_short),
@@ -178,7 +182,7 @@ def _by_person(known: Sequence[Known], contents: Contents) -> Suggestion:
 
 
 def _numbers_records(words: Sequence[str], known: Sequence[Known], contents: Contents, n_records: int) -> bool:
-    if contents.kind == "date" or any(TOPICS[each.topic].role == "time?" for each in known):
+    if contents.kind == "date" or any(TOPICS[each.topic].role in ("time?", *OF_SAMPLES) for each in known):
         return False
     is_numbered = contents.distinct == n_records or names_a(words, ID_WORDS)
     return is_numbered and names_a(words, RECORD_WORDS)

@@ -17,15 +17,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.judging.observation import Observation, number_alike
+from shoal.judging.population_table import PopulationTable, with_population
 from shoal.judging.recount import risk_of_table
 from shoal.judging.risk import Risk
 from shoal.judging.values_apart import observe_linked
 from shoal.masking import mask_called
+from shoal.masking.ranges import Range
 from shoal.measuring.spread import SPREAD_NEEDS, UP_TO, RiskSpread, spread_of_risk
 from shoal.models.counts import GroupCounts
 from shoal.publishing.report.sections.risk import class_of_risk
 from shoal.table.columns import Codes, code_values, persons_of
 from shoal.table.own_columns import GROUP
+from shoal.table.sample import Sample
 from shoal.table.schema import Schema
 
 MOST_SHOWN = 20
@@ -142,13 +145,22 @@ class RiskNow:
         return asdict(self)
 
 
-def risk_now(frame: pl.DataFrame, schema: Schema, *, told: Told = lambda done: None) -> RiskNow:
+def risk_now(
+    frame: pl.DataFrame,
+    schema: Schema,
+    *,
+    sample: Sample | None = None,
+    population: PopulationTable | None = None,
+    told: Told = lambda done: None,
+) -> RiskNow:
     """What is to be known of a table before anything is done about it.
 
     Parameters
     ----------
     frame, schema
         The table as `shoal.table.table.Table` holds it, and the roles of its columns.
+    sample, population
+        How its records were drawn, and the population that they were drawn from, where that is known.
     told
         Is told how much is done, from 0 to 1.
 
@@ -158,7 +170,8 @@ def risk_now(frame: pl.DataFrame, schema: Schema, *, told: Told = lambda done: N
     """
     seen = Observation.of_frame(frame, schema)
     counts = seen.counts(SPREAD_NEEDS)
-    risk, spread = risk_of_table(seen, counts, frame, schema), spread_of_risk(seen, counts)
+    counts = with_population(counts, seen, frame, schema, population, form=Range.form)
+    risk, spread = risk_of_table(seen, counts, frame, schema, sample), spread_of_risk(seen, counts)
     sets = sets_of_columns(schema.quasi_names)
     but_one = [tuple(n for n in schema.quasi_names if n != name) for name in schema.quasi_names]
     alone = alone_by_set(frame, schema, [*sets, *(each for each in but_one if each)], told=told)

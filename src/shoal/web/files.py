@@ -27,7 +27,7 @@ ASSETS = {
 """The files of the app's pages, and where they are; charts look as in the report."""
 ZIP, OLD_OFFICE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 PACKED = {".gz": b"\x1f\x8b", ".zip": ZIP, ".zst": b"\x28\xb5\x2f\xfd"}
-PURPOSES = ("records", "persons", "hierarchy", "later")
+PURPOSES = ("records", "persons", "hierarchy", "later", "population")
 SIGNS = {
     ZIP: "a zip archive or an Excel workbook",
     OLD_OFFICE: "an old Excel or Word document",
@@ -65,7 +65,7 @@ def routes(app: App, api: FastAPI) -> None:
 async def take(app: App, purpose: str, name: str, request: Request) -> dict[str, Any]:
     """Stream a file into the project under a name of its own, check it, and only then give it its name."""
     if purpose not in PURPOSES:
-        raise InputError("Files are taken as records, persons or hierarchy.")
+        raise InputError("Files are taken as records, persons, population or hierarchy.")
     name = safe_name(name)
     if purpose != "hierarchy":
         refuse_ending(name)
@@ -75,7 +75,7 @@ async def take(app: App, purpose: str, name: str, request: Request) -> dict[str,
         refuse_other_content(part, name, is_hierarchy=purpose == "hierarchy")
         if purpose == "hierarchy":
             return {"name": name, "file": app.project.keep_hierarchy(part.read_bytes(), name)}
-        source = app.project.add_file(part, name, folder="later" if purpose == "later" else "sources")
+        source = app.project.add_file(part, name, folder=purpose if purpose in ("later", "population") else "sources")
         put_into(app.project, source, purpose)
         return {"name": source.name, "size": source.size}
     finally:
@@ -148,6 +148,9 @@ def put_into(project: Project, source: SourceFile, purpose: str) -> None:
     """Take a file into the choices: as one more file of records, in the place of one of its name, or of persons."""
     chosen = project.chosen
     if purpose == "later":  # for a release that is there; the choices are not about it
+        return
+    if purpose == "population":
+        project.update(seen=chosen.version, population={"file": f"population/{source.name}"})
         return
     if purpose == "persons":
         sources = tuple(each for each in chosen.sources if each.name != source.name)

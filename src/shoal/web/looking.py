@@ -11,13 +11,14 @@ import secrets
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from shoal.errors import InputError
 from shoal.table.spelling import OF_PERSONS, OF_VALUES, TEXTS, spelled
-from shoal.web.project import ColumnChoice, Project, SourceFile
+from shoal.web.project import ONE_OF, ColumnChoice, Project, SourceFile
 
 if TYPE_CHECKING:
     from shoal.reading import Reading
@@ -215,7 +216,7 @@ def take_suggestions(project: Project) -> list[str]:
     seen = result.data["columns"]
     here = {column["name"] for column in seen}
     kept = {column.name: column for column in chosen.columns if column.name in here and _is_chosen(column)}
-    taken = {column.role for column in kept.values() if column.role in ("person", "time")}
+    taken = {column.role for column in kept.values() if column.role in ONE_OF}
     columns = tuple(
         kept.get(column["name"]) or suggested(column, taken=taken, is_left_open=chosen.is_policy_given)
         for column in seen
@@ -339,12 +340,16 @@ SAMPLE_BYTES = 1 << 18
 
 
 def columns_of(project: Project, source: SourceFile) -> list[str]:
+    """The names of the columns of a file of records or persons; none where it cannot be read so."""
+    return columns_in(project, project.folder / "sources" / source.name)
+
+
+def columns_in(project: Project, path: Path) -> list[str]:
     """The names of a file's columns, from its beginning; none where it cannot be read so."""
     from shoal.errors import ShoalError
     from shoal.reading import format_of, read
     from shoal.reading.packed import opened
 
-    path = project.folder / "sources" / source.name
     try:
         format = format_of(path)
         if format.name == "parquet":
@@ -355,7 +360,7 @@ def columns_of(project: Project, source: SourceFile) -> list[str]:
             start = file.read(SAMPLE_BYTES)
         if len(start) == SAMPLE_BYTES:
             start = start[: start.rfind(b"\n") + 1]
-        sample = project.folder / "cache" / f"start-{source.sha256[:12]}.csv"
+        sample = project.folder / "cache" / f"start-{secrets.token_hex(6)}.csv"
         sample.write_bytes(start)
         try:
             told = {key: value for key, value in project.chosen.csv.items() if key not in ("member", "date_format")}

@@ -73,7 +73,14 @@ STEPS = ("data", "columns", "risk", "protect", "release")
 RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "release": "handed-out"}
 """The result that makes a step done; the step `columns` is done when a policy can be made and roles are confirmed."""
 
-ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped")
+ROLES = ("person", "quasi", "sensitive", "time", "kept", "dropped", "weight", "household", "strata")
+ONE_OF = {
+    "person": "name the person",
+    "time": "hold the time",
+    "weight": "hold the weight",
+    "household": "name the household",
+}
+"""Roles that one column can have, and what that column does."""
 KINDS = ("auto", "number", "nominal", "ordered", "date")
 PROTECTION_KEYS = (
     "preset", "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "usefulness",
@@ -159,6 +166,8 @@ class Chosen:
     """How extremes and rare categories are coded, by column, as in a policy document."""
     is_policy_given: bool = False
     """Whether the roles come from a policy file: a column that it does not name is then left to the steward."""
+    population: Mapping[str, Any] = field(default_factory=dict)
+    """The population that the table was drawn from, as the table [population] of a policy document."""
     # protect
     protection: Mapping[str, Any] = field(default_factory=dict)
     """models, method, mask, budget, knowledge and seed, as tables of a policy document; decimals as texts ("0.1")."""
@@ -405,7 +414,8 @@ class Project:
         columns: dict[str, Any] = {
             "quasi": [_quasi_document(column) for column in chosen.columns if column.role == "quasi"],
             **{role: list(chosen.names(role)) for role in ("sensitive", "kept", "dropped")},
-            **{role: chosen.names(role)[0] for role in ("person", "time") if chosen.names(role)},
+            **{role: chosen.names(role)[0] for role in ONE_OF if chosen.names(role)},
+            **({"strata": list(strata)} if (strata := chosen.names("strata")) else {}),
             "round": chosen.round,
             "missing": chosen.missing,
             "time_as": chosen.time_as,
@@ -431,7 +441,7 @@ class Project:
         protection = {key: value for key, value in chosen.protection.items() if value not in (None, {})}
         if protection.get("usefulness", {}).get("target") not in (*chosen.names("quasi"), *chosen.names("sensitive")):
             protection.pop("usefulness", None)  # its role was changed since
-        data = {"source": source, "mend": dict(chosen.mend)}
+        data = {"source": source, "mend": dict(chosen.mend), "population": dict(chosen.population)}
         decision = {"decision": dict(chosen.decision)} if chosen.decision else {}
         return {"columns": columns, **{key: table for key, table in data.items() if table}, **protection, **decision}
 
@@ -448,7 +458,7 @@ class Project:
                 f"{len(without)} {verb} no role: {', '.join(without)}. Say for each what it is; if it shall not be "
                 "published, drop it."
             )
-        for role, what in (("person", "name the person"), ("time", "hold the time")):
+        for role, what in ONE_OF.items():
             if len(chosen.names(role)) > 1:
                 named = ", ".join(chosen.names(role))
                 faults.append(f"Only one column can {what}, but these are chosen: {named}.")
@@ -548,6 +558,7 @@ class Project:
             csv=_plain({**self._chosen.csv, **csv}),
             read_as={key: source[key] for key in ("sheet", "labels") if key in source},
             mend=_plain(document.get("mend", {})),
+            population=_plain(document.get("population", {})),
             protection=_plain({key: document[key] for key in PROTECTION_KEYS if key in document}),
             decision=document.get("decision", self._chosen.decision),
         )  # fmt: skip
@@ -626,6 +637,7 @@ class Project:
                 "zone",
                 "coded",
                 "person_ids",
+                "population",
             ),
             "protect": ("protection",),
         }
@@ -732,8 +744,13 @@ class Project:
             quasi.append(
                 ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy, round=step, is_confirmed=True)
             )
-        named = [(columns.person, "person"), (columns.time, "time")]
-        named += [(name, role) for role in ("sensitive", "kept", "dropped") for name in getattr(columns, role)]
+        named = [(getattr(columns, role), role) for role in ONE_OF]
+        named += [
+            (name, role) for role in ("sensitive", "kept", "dropped", "strata") for name in getattr(columns, role)
+        ]
+        given = {column.name for column in columns.quasi}
+        named = [(name, role) for at, (name, role) in enumerate(named)
+                 if name not in given and name not in {other for other, _ in named[:at]}]  # fmt: skip
         silent, spelling = columns.missing_tells_nothing, columns.spelling
         others = [
             ColumnChoice(

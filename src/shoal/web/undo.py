@@ -23,6 +23,7 @@ WORDS = {
     "read_as": "how the files are read",
     "mend": "what is mended",
     "columns": "roles of columns",
+    "population": "the population",
     "protection": "what is promised",
     "goal": "the goal",
     "decision": "the page for the board",

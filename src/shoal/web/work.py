@@ -41,17 +41,21 @@ Plain = dict[str, Any]
 
 def assess(project: Project, tell: Tell) -> Plain:
     """The risk of the table as it is, and which columns make it."""
+    from shoal.judging.population_table import population_for
     from shoal.publishing.json_file import finite
     from shoal.table.table import Table
     from shoal.web import facts
 
     tell("Reading the table", 0.0)
     frame = _frame(project)
-    schema = _policy(project).schema(project.folder, frame)
+    policy = _policy(project)
+    schema = policy.schema(project.folder, frame)
     table = Table.from_frame(frame, schema)
     found = facts.risk_now(
-        table.frame, schema, told=lambda done: tell("Counting persons by combinations of columns", 0.1 + 0.9 * done)
-    )
+        table.frame, schema, sample=table.sample,
+        population=population_for((), policy.population, schema, folder=project.folder),
+        told=lambda done: tell("Counting persons by combinations of columns", 0.1 + 0.9 * done),
+    )  # fmt: skip
     answer: Plain = finite(replace(found, notes=table.notes).to_dict())
     return answer
 
@@ -395,7 +399,9 @@ def _policy(project: Project, beside: Mapping[str, Any] | None = None) -> Policy
         return project.policy()
     project.policy()  # says what is missing
     document = {
-        key: value for key, value in project.document().items() if key in ("columns", "source", "knowledge", "history")
+        key: value
+        for key, value in project.document().items()
+        if key in ("columns", "source", "knowledge", "history", "population")
     }
     return Policy.from_document({**document, **{key: value for key, value in beside.items() if value}})
 

@@ -16,7 +16,7 @@ from shoal.web import hierarchies, layout, looking
 from shoal.web.app import App
 from shoal.web.layout import PageView
 from shoal.web.pages.hierarchy_editor import READY, HierarchyEditor, told_hierarchy
-from shoal.web.project import PUBLISHED, ColumnChoice, codes_as_text, codes_in
+from shoal.web.project import ONE_OF, PUBLISHED, ColumnChoice, codes_as_text, codes_in
 
 WORDS_OF_ROLE = {
     "": "choose what it is",
@@ -26,6 +26,9 @@ WORDS_OF_ROLE = {
     "time": "when it happened",
     "kept": "publish unchanged",
     "dropped": "do not publish",
+    "weight": "how many it stands for (weight)",
+    "household": "who lives together (household)",
+    "strata": "how it was drawn (stratum)",
 }
 MEANING_OF_ROLE = {
     "person": "Tells persons apart, such as a patient number. It is published as a random pseudonym.",
@@ -36,6 +39,10 @@ MEANING_OF_ROLE = {
     "time": "The date of a visit or an event. It is published as the person's own 1, 2, 3, or with dates moved.",
     "kept": "Published as it is, without protection. Only for what tells nothing about a person.",
     "dropped": "Left out of the release. Names, phone numbers and numbers of records belong here.",
+    "weight": "Of a sample: how many persons of the population one stands for. The risk is then told for the "
+    "population too. It is not published.",
+    "household": "Of a sample of households: which persons live together. It is not published.",
+    "strata": "Of a sample: from which part of the population a person was drawn. It is not published.",
 }
 WORDS_OF_KIND = {
     "auto": "as the data show",
@@ -261,7 +268,7 @@ class ColumnsPage:
         changed: dict[str, dict[str, Any]] = {
             name: {"role": role, "is_confirmed": bool(role), "is_confirmed_twice": False}
         }
-        if role in ("person", "time"):  # there is one of each: the one before has to be decided anew
+        if role in ONE_OF:  # there is one of each: the one before has to be decided anew
             changed |= {
                 other: {"role": "", "is_confirmed": False} for other in self.view.chosen.names(role) if other != name
             }

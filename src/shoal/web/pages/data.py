@@ -73,6 +73,7 @@ class DataPage:
         self.names = ui.refreshable(self._names)
         self.names()
         self._ask_about_persons()
+        self._ask_about_population()
         self._look_again()
 
     # Files
@@ -349,6 +350,57 @@ class DataPage:
             (self.app.project.folder / "sources" / source.name).unlink(missing_ok=True)
             self._draw_again()
             self._look_again()
+
+    # The population that the table was drawn from
+
+    def _ask_about_population(self) -> None:
+        hint = (
+            "Where the table is a sample and you have the register that it was drawn from, choose it here. Its persons "
+            "who fit what is published are counted. Nothing of it is published, and it is not copied into any release."
+        )
+        with layout.card("The population (if the table is a sample of it)", hint=hint):
+            self.population = ui.refreshable(self._population)
+            self.population()
+            layout.drop_zone(
+                "/files/population/", lambda _: self._population_changed(), label="Choose the population",
+                accept=",".join(endings_taken()), limit=self.app.max_upload, takes_many=False, is_small=True,
+            )  # fmt: skip
+
+    def _population(self) -> None:
+        named = self.view.chosen.population
+        if not named:
+            return
+        with ui.element("ul").classes("sh-list").props('aria-label="Population"'), ui.element("li").classes("sh-file"):
+            ui.html(f"<strong>{html.escape(Path(named['file']).name)}</strong>", sanitize=False)
+            button = layout.button("Remove", self._remove_population, kind="quiet").classes("sh-button-small")
+            button.props["aria-label"] = "Remove the population"
+        path = self.app.project.folder / named["file"]
+        theirs = looking.columns_in(self.app.project, path) if path.is_file() else []
+        absent = [name for name in self.view.chosen.names("quasi") if name not in theirs]
+        if not theirs or not absent:
+            return
+        with layout.row():
+            for name in absent:
+                called = named.get("columns", {}).get(name, "")
+                layout.select(f"‘{name}’ is called there", {"": "choose", **{each: each for each in theirs}}, called,
+                              partial(self._call, name))  # fmt: skip
+
+    def _call(self, name: str, theirs: str) -> None:
+        named = dict(self.view.chosen.population)
+        called = {**named.pop("columns", {}), name: theirs}
+        called = {ours: each for ours, each in called.items() if each}
+        self.view.save(population={**named, **({"columns": called} if called else {})})
+
+    def _population_changed(self) -> None:
+        self.view.hush()
+        self.view.catch_up()
+        self.population.refresh()
+
+    def _remove_population(self) -> None:
+        file = Path(self.view.chosen.population["file"])
+        if self.view.save(population={}) and file.parts[0] == "population":
+            (self.app.project.folder / file).unlink(missing_ok=True)
+        self.population.refresh()
 
     # Names of columns in several files
 

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from shoal.publishing.report.markup import Content, el, joined
 from shoal.publishing.report.numbers import count, share
+from shoal.publishing.report.sections.risk import OF_POPULATION, at_path
 from shoal.publishing.report.words import quoted
 from shoal.web import drawing, layout
 from shoal.web import facts as counted_facts
@@ -75,6 +76,7 @@ def show(told: Numbers) -> None:
     for sentence in told.get("notes", ()):
         layout.note(sentence, tone="info")
     _in_one_look(told)
+    _in_the_population(told)
     _two_ways_of_counting(told)
     with ui.element("div").classes("sh-two"):
         _records_per_person(told)
@@ -104,6 +106,23 @@ def _in_one_look(told: Numbers) -> None:
     with layout.card("In one look"):
         layout.facts(given)
         _html(el("p", _verdict(risk), class_="sh-say"))
+
+
+def _in_the_population(told: Numbers) -> None:
+    """The risk with respect to the population, where the table is a sample."""
+    if told["risk"].get("population") is None:
+        return
+    rows = [
+        [label, form(value)]
+        for path, label, form in OF_POPULATION
+        if (value := at_path(told["risk"], f"population.{path}")) is not None
+    ]
+    with layout.card(
+        "The table is a sample: risk in the population",
+        hint="For somebody who does not know who is in the table. Whoever knows that is dealt with above. Estimates "
+        "rest on models, and none is a bound.",
+    ):
+        layout.table(["", "As it is"], rows, caption="Risk in the population", numeric=["As it is"])
 
 
 def _verdict(risk: Numbers) -> str:

@@ -45,6 +45,8 @@ def cost(numbers: Numbers) -> Content:
         parts.append(_moments(numbers))
     if numbers.get("statistics"):
         parts += _statistics(numbers)
+    if numbers.get("estimates"):
+        parts.append(_estimates(numbers))
     left_out = numbers["report"].get("left_out", {}).get("cost")
     if left_out is not None:
         return [*parts, el("p", left_out, class_="soft")]
@@ -65,6 +67,22 @@ def cost(numbers: Numbers) -> Content:
                              f"there is a single one: {words.quoted(absent)}.", class_="soft"))  # fmt: skip
     parts += [_correlations(numbers), _dependences(numbers)]
     return parts
+
+
+def _estimates(numbers: Numbers) -> Markup:
+    """Means and totals for the population by the weights, and how far tables move."""
+    kinds = {column["name"]: column.get("kind", "") for column in numbers["report"]["columns"]}
+    rows: list[Sequence[Content]] = []
+    for name, column in numbers["estimates"]["columns"].items():
+        form = day if kinds.get(name) == "date" else quantity
+        forms = {"mean_before": form, "mean_after": form, "total_before": quantity, "total_after": quantity,
+                 "total_variation": share}  # fmt: skip
+        rows.append([name, *(cell(f"estimates.columns.{name}.{key}", column[key], each(column[key]))
+                             for key, each in forms.items())])  # fmt: skip
+    headings = ["", "Mean before", "Mean after", "Total before", "Total after", "Table moves by"]
+    return table(
+        headings, rows, numeric=range(1, len(headings)), caption="Estimates for the population, by the weights"
+    )
 
 
 def _quality(numbers: Numbers) -> Markup:

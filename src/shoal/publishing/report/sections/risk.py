@@ -51,6 +51,8 @@ def risk(numbers: Numbers) -> Content:
     ]  # fmt: skip
     if numbers.get("population") is not None:
         parts.append(_population(numbers))
+    if numbers.get("safe_harbour"):
+        parts.append(_safe_harbour(numbers))
     if spread["record_risk"]["after"] is not None:
         parts.append(_record_risk(numbers))
     else:
@@ -104,7 +106,7 @@ def _population(numbers: Numbers) -> Markup:
     """The risk with respect to the population, of a sample."""
     rows: list[Sequence[Content]] = []
     for path, label, form in OF_POPULATION:
-        values = [_found(numbers, f"{when}population.{path}") for when in ("before.", "")]
+        values = [at_path(numbers, f"{when}population.{path}") for when in ("before.", "")]
         if any(value is not None for value in values):
             old, new = values
             rows.append([label, cell(f"before.population.{path}", old, form(old)),
@@ -112,7 +114,23 @@ def _population(numbers: Numbers) -> Markup:
     return table(["", "Before", "After"], rows, numeric=(1, 2), caption="Risk in the population that the table samples")
 
 
-def _found(numbers: Numbers, path: str) -> Any:
+def _safe_harbour(numbers: Numbers) -> Markup:
+    """The columns that seem to hold identifiers of the safe harbour, and how they leave."""
+    rows: list[Sequence[Content]] = [
+        [each["column"], f"{each['number']}. {each['identifier']}", each["because"], LEAVES[each["leaves"]]]
+        for each in numbers["safe_harbour"]
+    ]
+    return table(["Column", "Identifier", "Why", "How it leaves"], rows,
+                 caption="Columns that HIPAA’s safe harbour seems to name, by their names and contents")  # fmt: skip
+
+
+LEAVES = {
+    "not": "it does not", "masked": "masked", "as a pseudonym": "as a random pseudonym",
+    "as a sequence": "as the person’s own 1, 2, 3", "moved": "moved by a secret number of days", "as it is": "as it is",
+}  # fmt: skip
+
+
+def at_path(numbers: Numbers, path: str) -> Any:
     """What stands at a path of keys, or None."""
     found: Any = numbers
     for key in path.split("."):
