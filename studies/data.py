@@ -73,10 +73,10 @@ def rwm5yr() -> pl.DataFrame:
     return pl.read_csv(data_file("rwm5yr", "rwm5yr.csv"))
 
 
-def movielens() -> pl.DataFrame:
+def movielens(*, dated: str = "%Y-%m") -> pl.DataFrame:
     """MovieLens 100K: 100,000 ratings of 943 persons; ZIP codes that are no number count as 0.
 
-    The sensitive value is film, rating and month together, as in Kartal and Li (2020).
+    The sensitive value is film, rating and month together, as Kartal and Li (2020) write, or with another date.
     """
     persons = pl.read_csv(
         data_file("movielens100k", "u.user"),
@@ -91,20 +91,24 @@ def movielens() -> pl.DataFrame:
         has_header=False,
         new_columns=["user", "item", "rating", "seconds"],
     )
-    month = pl.from_epoch("seconds", time_unit="s").dt.strftime("%Y-%m")
-    seen = pl.concat_str("item", "rating", month, separator="/").alias("seen")
+    when = pl.from_epoch("seconds", time_unit="s").dt.strftime(dated)
+    seen = pl.concat_str("item", "rating", when, separator="/").alias("seen")
     return ratings.join(persons, on="user").select("user", "age", "gender", "zip", seen)
 
 
-def informs() -> pl.DataFrame:
-    """INFORMS 2008: the conditions of 2005 joined to the demographics, without records that miss a quasi-identifier."""
+def informs(*, with_missing: bool = True) -> pl.DataFrame:
+    """INFORMS 2008: the conditions of 2005 joined to the demographics, without records that miss a quasi-identifier.
+
+    Records without a condition (codes below 0) are kept where asked for, and removed else, as in Kartal and Li (2020).
+    """
     quasi = ["DOBYY", "EDUCYEAR", "income", "poverty"]
     persons = pl.read_csv(data_file("informs2008", "demographics05.csv"), infer_schema_length=0)
     conditions = pl.read_csv(data_file("informs2008", "conditions05.csv"), infer_schema_length=0)
     joined = conditions.select("DUPERSID", "ICD9CODX").join(
         persons.select("DUPERSID", pl.col(quasi).cast(pl.Float64)), on="DUPERSID"
     )
-    return joined.filter((pl.col("DOBYY") >= 0) & (pl.col("EDUCYEAR") >= 0) & (pl.col("poverty") >= 0))
+    there = joined.filter((pl.col("DOBYY") >= 0) & (pl.col("EDUCYEAR") >= 0) & (pl.col("poverty") >= 0))
+    return there if with_missing else there.filter(~pl.col("ICD9CODX").str.strip_chars().str.starts_with("-"))
 
 
 def berka() -> pl.DataFrame:

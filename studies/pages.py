@@ -12,6 +12,7 @@ import altair
 import polars as pl
 import vl_convert
 
+NOT_RUN = "Not run yet."
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "studies"
 
 
@@ -76,9 +77,8 @@ class Parts:
     def part(self, name: str, make: Callable[[], str]) -> str:
         """A part of the page, made anew or as it stands there."""
         self.names.append(name)
-        before = self._standing(name)
-        if before is not None and self.only and name not in self.only:
-            return before
+        if self.only and name not in self.only:
+            return self._standing(name) or f"<!-- {name}: none -->\n\n{NOT_RUN}\n\n<!-- end of {name} -->"
         return f"<!-- {name}: {commit()} -->\n\n{make()}\n\n<!-- end of {name} -->"
 
     def _standing(self, name: str) -> str | None:
