@@ -81,6 +81,10 @@ class Parts:
             return self._standing(name) or f"<!-- {name}: none -->\n\n{NOT_RUN}\n\n<!-- end of {name} -->"
         return f"<!-- {name}: {commit()} -->\n\n{make()}\n\n<!-- end of {name} -->"
 
+    def makes(self, beginning: str) -> bool:
+        """Whether some part whose name begins so is made anew."""
+        return not self.only or any(name.startswith(beginning) for name in self.only)
+
     def _standing(self, name: str) -> str | None:
         path = FOLDER / f"{self.page}.md"
         text = path.read_text(encoding="utf-8") if path.exists() else ""
