@@ -1,10 +1,12 @@
 """Li and Li (2008), figures 3 to 8, on UCI Adult: rules that the data show, and releases that reckon with them.
 
-Run with `python -m studies.inject`; writes docs/studies/inject.md.
+Run with `python -m studies.inject`, or with the names of some parts behind it, which are made anew alone; writes
+docs/studies/inject.md.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,19 +30,22 @@ from shoal.measuring.associations import AssociationError, association_error_of
 from shoal.measuring.conjunctions import Mining
 from shoal.measuring.queries import estimated_on, query_error, true_counts
 from shoal.measuring.utility import measure_utility
+from shoal.measuring.value_sets import estimated_set_counts, random_set_queries, true_set_counts
 from shoal.models import Model
 from shoal.models.exact import IntArray
 from shoal.pipeline import attack_background
 from shoal.table.table import Table
 from studies.census import QUASI, SENSITIVE, schema
 from studies.data import MissingDataError, adult, adult_whole
-from studies.pages import line_chart, markdown_table, write_page
+from studies.pages import Parts, line_chart, markdown_table, write_page
 
 EXPECTATIONS = ("0.75", "0.80", "0.85", "0.90", "0.95")
 DEFAULT_EXPECTATION, DEFAULT_L = "0.90", 6
 EXPECTED = "minimum expectation"
 LS = (3, 4, 5, 6)
-RUNS = {"Anatomy": 10, "tree": 1, "tree by frequency": 1}
+RANDOM_TIES = "Anatomy, random ties"
+"""Anatomy that takes equally common values in an order drawn for each run, not in their own order."""
+RUNS = {"Anatomy": 10, RANDOM_TIES: 10, "tree": 1, "tree by frequency": 1}
 OTHER_RUNS = 3
 """How many runs numbers are the mean of; the tree draws nothing."""
 N_QUERIES = 1000
@@ -109,7 +114,7 @@ class Adult:
 
     def made(self, method: str, least: int, expectation: str) -> list[Made]:
         """The runs of a method; Anatomy looks at no rules."""
-        rules_of = None if method == "Anatomy" else expectation
+        rules_of = None if method in ("Anatomy", RANDOM_TIES) else expectation
         return [self._made(method, least, rules_of, run) for run in range(RUNS.get(method, OTHER_RUNS))]
 
     @cache  # noqa: B019
@@ -126,11 +131,22 @@ class Adult:
         if method.startswith("tree"):
             grouping = BalanceTree().group(table, models)
         else:
-            found = (Anatomy() if method == "Anatomy" else Buckets(order=method)).bucketize(table, models, rng=rng)
+            if method == RANDOM_TIES:
+                table, models = face(self.in_another_order(run), asked, is_linked=False)
+            how = Anatomy() if method in ("Anatomy", RANDOM_TIES) else Buckets(order=method)
+            found = how.bucketize(table, models, rng=rng)
             grouping, left_over = found.grouping, found.n_left_over
         seconds = time.process_time() - started
         published = replace(Anatomize().publish(self.table, grouping), linked=None)
         return Made(self.table, published, grouping, left_over, seconds)
+
+    def in_another_order(self, run: int) -> Table:
+        """The table with its sensitive values named anew, so that they stand in an order drawn for the run."""
+        values = self.table.sensitive[SENSITIVE].categories.to_list()
+        order = np.random.default_rng(1000 + run).permutation(len(values))
+        names = {value: f"{place:03d}" for value, place in zip(values, order.tolist(), strict=True)}
+        frame = self.table.frame.with_columns(pl.col(SENSITIVE).replace_strict(names))
+        return Table.from_frame(frame, self.table.schema)
 
     @cache  # noqa: B019
     def queries(self, dimension: int, selectivity: float) -> tuple[list[Query], IntArray]:
@@ -283,8 +299,11 @@ def figure_6(of: Adult) -> str:
 
 
 def figure_7(of: Adult) -> str:
-    positives = figure("7-p", of.by_l(false_positives), x="l", y="false positives %")
-    return positives + "\n\n" + figure("7-n", of.by_l(false_negatives), x="l", y="false negatives %")
+    figures = []
+    for short, number, y in (("p", false_positives, "false positives %"), ("n", false_negatives, "false negatives %")):
+        figures.append(figure(f"7-{short}", of.by_l(number), x="l", y=y))
+        figures.append(figure(f"7-{short}-e", of.by_expectation(number), x=EXPECTED, y=y))
+    return "\n\n".join(figures)
 
 
 def stricter(of: Adult) -> str:
@@ -355,6 +374,37 @@ def figure_8(of: Adult) -> str:
     )
 
 
+def value_sets(of: Adult) -> str:
+    """The paper's own queries, over random sets of values, beside intervals."""
+    rows = []
+    for dimension, selectivity in (*((one, DEFAULT_SELECTIVITY) for one in DIMENSIONS), (DEFAULT_DIMENSION, 0.2)):
+        first = [of.made(method, DEFAULT_L, DEFAULT_EXPECTATION)[0] for method in METHODS_COMPARED]
+        queries = random_set_queries(of.table, N_QUERIES, dimension=dimension, selectivity=selectivity, seed=8)
+        true = true_set_counts(of.table, queries)
+        errors = [query_error(true, estimated_set_counts(made, queries), of.table.n_records) for made in first]
+        cells = [f"{100 * (error.all or 0):.1f}" for error in errors]
+        rows.append([dimension, f"{selectivity:g}", errors[0].n_empty, *cells])
+    return markdown_table(["quasi-identifiers asked for", "selectivity", "empty", *METHODS_COMPARED.values()], rows)
+
+
+def ties(of: Adult) -> str:
+    """Rarest first against Anatomy with both ways to settle ties."""
+    rows = []
+    for least in LS:
+        numbers = [
+            f"{of.mean(confidence_error, method, least):.2f} / {of.mean(count_error(of), method, least):.2f}"
+            for method in ("rarest", "Anatomy", RANDOM_TIES)
+        ]
+        rows.append([least, *numbers])
+    head = [
+        "l",
+        "rarest first: confidence / COUNT error %",
+        "Anatomy, values in their order",
+        "Anatomy, in a random order",
+    ]
+    return markdown_table(head, rows)
+
+
 def other_queries(of: Adult) -> str:
     """SUM, AVERAGE, MIN and MAX of age, which the paper only mentions."""
     rows = []
@@ -415,12 +465,12 @@ def by_frequency(of: Adult) -> str:
     return markdown_table(["l", "method", "largest share of a value %", *errors, "largest group"], rows)
 
 
-def page() -> str:
-    frame = adult()
-    of, whole = table_of("30,162 records", frame), table_of("45,222 records", adult_whole())
-    mine_rules(of.table, min_expectation=0.5)  # compiles what is timed below
-    for method in METHODS_COMPARED:
-        of.made(method, 2, DEFAULT_EXPECTATION)
+def page(parts: Parts, frame: pl.DataFrame, both: pl.DataFrame) -> str:
+    of, whole = (table_of(f"{len(one):,} records", one) for one in (frame, both))
+    if parts.makes("figure-5"):
+        mine_rules(of.table, min_expectation=0.5)  # compiles what is timed below
+        for method in METHODS_COMPARED:
+            of.made(method, 2, DEFAULT_EXPECTATION)
     return f"""# Background knowledge: the paper's figures
 
 Made by `python -m studies.inject`. The paper (Li and Li, 2008) mines negative rules such as "no doctor of philosophy
@@ -442,43 +492,50 @@ quasi-identifiers exactly and sensitive values by group (mask anatomize).
 
 ## What was found
 
-{found(of)}
+{parts.part("found", lambda: found(of))}
 
-{summary(of)}
+{parts.part("summary", lambda: summary(of))}
 
-Vulnerable: records with fewer than l possible values once the {len(of.rules(DEFAULT_EXPECTATION)[0])} rules are known,
+Vulnerable: records with fewer than l possible values once the rules are known,
 by matching. Largest share: that of a value in some group, which is what a guess without rules gets there. Left over:
 records for which no group of l was left, so that they joined one. ANE is that of the groups, as if quasi-identifiers
 were masked too.
 
 ### The same with {whole.table.n_records:,} records
 
-{summary(whole)}
+{parts.part("summary-whole", lambda: summary(whole))}
 
 ### The same promise by a tree
 
 balance-tree with matching diversity and frequency l-diversity, so that no value has a larger share of a group than
 1 / l, beside groups of l similar persons and Anatomy:
 
-{by_frequency(of)}
+{parts.part("by-frequency", lambda: by_frequency(of))}
+
+### How Anatomy settles ties
+
+Anatomy takes one record of each of the l commonest values that are left, and which of equally common ones it does not
+say. Ours takes them in the order of the values; with an order that is drawn for each run its errors are others:
+
+{parts.part("ties", lambda: ties(of))}
 
 ## Figure 3: rules, and how many values they exclude
 
-{figure_3([of, whole])}
+{parts.part("figure-3", lambda: figure_3([of, whole]))}
 
 The numbers of rules come close, the shares less so: more of our records have two excluded values and fewer have one.
 Both depend on hierarchies that the paper does not print. There are far more rules of greater length; brackets say how
 many of the 14 values they exclude for somebody, and l cannot exceed what is left:
 
-{longer_rules(of)}
+{parts.part("longer-rules", lambda: longer_rules(of))}
 
 ## Figure 4: vulnerable records
 
-{figure_4(of)}
+{parts.part("figure-4", lambda: figure_4(of))}
 
 ## Figure 5: CPU time, mining and grouping apart
 
-{figure_5([of, whole])}
+{parts.part("figure-5", lambda: figure_5([of, whole]))}
 
 The paper's algorithm looks at all records for each one that it places. Ours looks at kinds of records: those that share
 a value, and what rules exclude for them.
@@ -488,22 +545,22 @@ a value, and what rules exclude for them.
 Rules of up to {MINING.max_len} quasi-identifiers with a support of at least {100 * MINING.min_support:g} % and a
 conviction of at least {MINING.min_conviction:g}; see [Measures](../measures.md#association-rules).
 
-{figure_6(of)}
+{parts.part("figure-6", lambda: figure_6(of))}
 
 ## Figure 7: association rules that appear and disappear
 
-{figure_7(of)}
+{parts.part("figure-7", lambda: figure_7(of))}
 
 Thresholds matter, and the paper prints none. With stricter ones nearly all rules vanish from releases whose groups have
 l random persons: a rule of confidence c is thinned out to about c / l plus what the other values of the group add, and
 the commonest values are in nearly every group. Confidence error / false negatives in % at l = {DEFAULT_L}, first run:
 
-{stricter(of)}
+{parts.part("stricter", lambda: stricter(of))}
 
 **Fuzzy intervals**: with hours-per-week as a second quantitative attribute and margins of 5 years and 5 hours, the
 confidence error in % by both conjunctions (the paper names both and uses the product):
 
-{conjunctions(of, frame)}
+{parts.part("conjunctions", lambda: conjunctions(of, frame))}
 
 ## Figure 8: error of COUNT queries
 
@@ -511,14 +568,19 @@ confidence error in % by both conjunctions (the paper names both and uses the pr
 and of the sensitive attribute; {DEFAULT_DIMENSION} quasi-identifiers and a selectivity of {DEFAULT_SELECTIVITY:g}
 unless said otherwise. Queries whose true answer is 0 are left out, as no relative error is defined for them.
 
-{figure_8(of)}
+{parts.part("figure-8", lambda: figure_8(of))}
+
+The paper asks for random sets of values, which may be empty, where these are intervals. {N_QUERIES:,} queries over sets,
+first run, l = {DEFAULT_L}; *empty* are those whose answer is 0:
+
+{parts.part("value-sets", lambda: value_sets(of))}
 
 ## Other aggregates
 
 The paper mentions AVERAGE and MAX only. {N_QUERIES:,} queries of each kind for the age, the one numeric attribute, with
 1 to 4 conditions, at l = {DEFAULT_L}:
 
-{other_queries(of)}
+{parts.part("aggregates", lambda: other_queries(of))}
 """
 
 
@@ -563,9 +625,8 @@ def found(of: Adult) -> str:
   first, and {over["rarest"]} of {of.table.n_records:,} records are left over at l = {
         DEFAULT_L
     }; they join groups, which
-  grow. Taking the commonest value first leaves {over["balanced"]} over, and is as bad or worse {
-        where_worse("balanced")
-    }.
+  grow. How Anatomy settles ties matters here: see [the table](#how-anatomy-settles-ties).
+  Taking the commonest value first leaves {over["balanced"]} over, and is as bad or worse {where_worse("balanced")}.
 - **Similar persons first** has an error as large as Anatomy's {where_worse("similar")}, and leaves
   {over["similar"]} records over. At l = {DEFAULT_L} confidence and COUNT errors are {both("similar")}, against
   {both("Anatomy")} of Anatomy and {both("rarest")} of rarest first.
@@ -580,8 +641,11 @@ def found(of: Adult) -> str:
 
 
 def main() -> None:
+    parts = Parts.asked("inject", sys.argv[1:])
     try:
-        print(write_page("inject", page()))
+        text = page(parts, adult(), adult_whole())
+        parts.refuse_unknown()
+        print(write_page("inject", text))
     except MissingDataError as error:
         raise SystemExit(f"Not run: {error}") from None
 

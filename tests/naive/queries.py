@@ -124,3 +124,21 @@ def estimate_apart(
         for person in persons
     )
     return quasi * counted / len(persons) * sensitive_share
+
+
+def set_count(columns: dict[str, list[int]], asked: dict[str, frozenset[int]]) -> int:
+    """Records that have one of the values asked for in every column."""
+    n = len(next(iter(columns.values())))
+    return sum(all(columns[name][record] in wanted for name, wanted in asked.items()) for record in range(n))
+
+
+def estimated_set_count(
+    columns: dict[str, list[int]], group: list[int], asked: dict[str, frozenset[int]], *, sensitive: str
+) -> float:
+    """The same where sensitive values are known by group only: everybody has each by its share."""
+    total = 0.0
+    for record in range(len(group)):
+        if all(columns[name][record] in wanted for name, wanted in asked.items() if name != sensitive):
+            inside = [other for other in range(len(group)) if group[other] == group[record]]
+            total += sum(columns[sensitive][other] in asked[sensitive] for other in inside) / len(inside)
+    return total
