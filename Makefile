@@ -37,14 +37,14 @@ demo: $(RUNS)
 test: test-compiled test-plain
 
 test-compiled: $(READY) browser java
-	SHOAL_TIER=quick $(PYTEST) -m "not long and not nightly" $(ARGS)
+	SHOAL_TIER=quick $(PYTEST) -m "not long and not data and not nightly" $(ARGS)
 
 test-plain: $(READY)
 	SHOAL_TIER=quick $(PLAIN) -m "not long and not data and not slow"
 
 # What make test leaves out, and the long form of what it does in a quick one.
 test-long: $(READY) browser java
-	SHOAL_TIER=long $(PYTEST) -m "(long or grows or hypothesis) and not nightly" $(ARGS)
+	SHOAL_TIER=long $(PYTEST) -m "(long or data or grows or hypothesis) and not nightly" $(ARGS)
 	SHOAL_TIER=long $(PLAIN) -m "(long or slow or hypothesis) and not data and not nightly"
 
 # Before each commit: lint, types, and a glance at tests that need neither compiling nor a browser, Spark or a database.

@@ -11,8 +11,11 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.tiers import EXAMPLES
+from tests.folders import write_in_memory
+from tests.tiers import EXAMPLES, EXAMPLES_OF_RELEASES
 from tools.chromium import ARGUMENTS, CHROMIUM, MISSING
+
+write_in_memory()
 
 # The first call of a kernel compiles it, so no example has a deadline.
 settings.register_profile("shoal", deadline=None)
@@ -24,8 +27,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shoal"))
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave what takes hours out unless it is asked for; draw few examples where a quick look is asked for."""
-    for item in items if EXAMPLES else ():
-        draw_fewer(item, EXAMPLES)
+    laws = Path(__file__).with_name("laws")
+    for item in items:
+        most = EXAMPLES_OF_RELEASES if laws in item.path.parents else EXAMPLES
+        if most is not None:
+            draw_fewer(item, most)
     if "nightly" in (config.option.markexpr or ""):
         return
     long = [item for item in items if item.get_closest_marker("nightly") is not None]

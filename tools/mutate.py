@@ -386,7 +386,7 @@ class Bench:
                 "-p",
                 "no:xdist",
                 "-m",
-                "not data and not slow",
+                "not data and not slow and not long",
             ]
             code = int(pytest.main([*options, *tests], plugins=[Same(examples), *plugins]))
             for plugin in plugins:

@@ -59,6 +59,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.long
 def test_mypy_takes_what_is_right_and_refuses_what_is_wrong(tmp_path: Path) -> None:
     lines = [*START.splitlines(), *RIGHT.splitlines()]
     first = len(lines) + 1

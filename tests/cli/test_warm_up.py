@@ -16,6 +16,7 @@ from shoal.masking import MASKS
 from tests.cli.conftest import Shoal
 
 
+@pytest.mark.long
 def test_every_way_is_a_release(shoal: Shoal) -> None:
     made_up_patients(warm_up.PERSONS, seed=1).write_csv("patients.csv")
     for number, way in enumerate((warm_up.FIRST, *warm_up.WAYS)):

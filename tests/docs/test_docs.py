@@ -6,13 +6,12 @@ import doctest
 import importlib
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.docs.transcripts import PROJECT, Snippet, is_played, run_snippet, shown
+from tests.tiers import long_but_for
 
 DOCS = PROJECT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *PROJECT.glob("*.md")])
@@ -65,11 +64,15 @@ def snippets_of(page: Path) -> list[Snippet]:
 
 
 # Pages whose commands are typed too are run as a whole, in test_transcripts.py.
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets_of(page) and not is_played(page)], ids=shown)
+WITH_SNIPPETS = [page for page in PAGES if snippets_of(page) and not is_played(page)]
+ON_SPARK = [page for page in WITH_SNIPPETS if any("pyspark" in snippet.code for snippet in snippets_of(page))]
+
+
+@pytest.mark.parametrize("page", long_but_for([*{*WITH_SNIPPETS} - {*ON_SPARK}], WITH_SNIPPETS), ids=shown)
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
-    if any("pyspark" in snippet.code for snippet in snippets_of(page)):
+    if page in ON_SPARK:
         if shutil.which("java") is None:
             pytest.skip("Java is not installed (Debian: apt install openjdk-17-jre-headless)")
         # 500 persons do not want the 200 partitions that Spark makes by itself
@@ -131,20 +134,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 # --- the site ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    build = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert build.returncode == 0, build.stdout + build.stderr
-    return folder
 
 
 def test_the_site_has_every_page(site: Path) -> None:

@@ -115,6 +115,7 @@ def test_flags_of_other_engines_are_refused_with_the_reason(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_an_anatomized_release_is_written_and_read_back(spark: Any, tmp_path: Path) -> None:
     from shoal.engines.spark import protect
 

@@ -15,6 +15,7 @@ from shoal.demo.benchmark_table import benchmark_table
 from shoal.demo.clinics import clinics
 from shoal.measuring.spread import RiskSpread, observe_release, spread_of_risk
 from tests.engines.stream.tables import flat
+from tests.tiers import long_but_for
 
 pytestmark = pytest.mark.spark
 
@@ -134,7 +135,7 @@ RUNS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", long_but_for(["best cut, ranges", "mondrian, anatomized"], RUNS))
 def test_one_cell_is_the_whole_table(engine: Protect, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.engines.spark.recount.RECORDS_PER_BUCKET", 100)  # so that several buckets are counted
     options, models = RUNS[run]
@@ -163,6 +164,7 @@ def test_one_cell_is_the_whole_table(engine: Protect, run: str, monkeypatch: pyt
         assert canonical(own.drop("group"), None) == canonical(counts.select(own.columns).drop("group"), None)
 
 
+@pytest.mark.long
 def test_nodes_of_hierarchies_are_looked_at_as_in_memory(spark: Any) -> None:
     frame = table(120)
     regions = sorted(frame["region"].drop_nulls().unique())
@@ -193,6 +195,7 @@ def test_many_cells_meet_every_model_and_lose_hardly_more(engine: Protect) -> No
     assert outcome.release.utility.ane <= 1.03 * reference.release.utility.ane
 
 
+@pytest.mark.long
 def test_one_record_a_person_is_permuted(engine: Protect) -> None:
     frame = table(400).unique("person").drop("person")
     schema = shoal.Schema(quasi=["age", "income", "region"], sensitive=["diagnosis"], dropped=["born", "level", "ward"])
@@ -211,6 +214,7 @@ def test_a_table_that_fails_as_a_whole_is_refused(engine: Protect) -> None:
         engine(clinics(), schema, [shoal.HAffiliation(h="0.2")])
 
 
+@pytest.mark.long
 def test_data_is_the_same_whenever_it_is_computed(spark: Any) -> None:
     frame = table(60)
     release = on(spark)(frame, SCHEMA, [shoal.PersonKAnonymity(k=5)], cell_persons=20, measure_input=False).release
@@ -255,6 +259,7 @@ def test_a_frame_that_does_not_fit_is_refused(spark: Any) -> None:
     assert "two" not in str(refusal.value)
 
 
+@pytest.mark.long
 def test_who_is_alone_by_what_else_leaves_is_counted_and_refused_alike(spark: Any) -> None:
     """Kept columns together, numbers of records, values and times; before, persons have records in several groups."""
     at = pl.int_range(pl.len())
@@ -284,6 +289,7 @@ def test_who_is_alone_by_what_else_leaves_is_counted_and_refused_alike(spark: An
     assert said[0] == said[1]
 
 
+@pytest.mark.long
 def test_the_log_has_the_stages_of_memory_with_counts(spark: Any, caplog: pytest.LogCaptureFixture) -> None:
     frame = table()
     with caplog.at_level("INFO", logger="shoal"):

@@ -12,7 +12,7 @@ import shoal
 from shoal.errors import PrivacyNotMetError
 from tests.engines.test_engines import on
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def test_spark_checks_histories_as_memory_does(spark: Any) -> None:

@@ -14,6 +14,7 @@ import shoal
 from shoal.engines.stream.read import FileSource
 from shoal.errors import ShoalError
 from shoal.reading import CsvOptions, read
+from tests.tiers import long_but_for
 
 pytestmark = pytest.mark.spark
 
@@ -134,37 +135,56 @@ def in_portions(folder: Path, options: CsvOptions, work: Path) -> Any:
     return source.collected(source.scan), source.notes
 
 
-@pytest.mark.parametrize("case", CSV)
+def csv_files(tmp_path: Path, case: str) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, content in CSV[case][0].items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def parquet_files(tmp_path: Path, case: str) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, frame in PARQUET[case].items():
+        frame.write_parquet(folder / name)
+    return folder
+
+
+@pytest.mark.parametrize("case", [case for case, (files, _) in CSV.items() if len(files) == 1])
+def test_csv_files_are_read_in_portions_as_in_memory_or_refused_in_its_words(tmp_path: Path, case: str) -> None:
+    folder, options = csv_files(tmp_path, case), CSV[case][1]
+    expected = told_by(lambda: in_memory(folder, options))
+    assert told_by(lambda: in_portions(folder, options, tmp_path / "work")) == expected
+
+
+@pytest.mark.parametrize("case", [case for case, files in PARQUET.items() if len(files) == 1])
+def test_parquet_files_are_read_in_portions_as_in_memory_or_refused_in_its_words(tmp_path: Path, case: str) -> None:
+    folder = parquet_files(tmp_path, case)
+    expected = told_by(lambda: in_memory(folder, CsvOptions()))
+    assert told_by(lambda: in_portions(folder, CsvOptions(), tmp_path / "work")) == expected
+
+
+@pytest.mark.parametrize("case", long_but_for(("a folder of which one is broken", *IN_BLOCKS), CSV))
 def test_csv_files_are_read_as_in_memory_or_refused_in_its_words(
     spark: Any, tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files, options = CSV[case]
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
+    folder, options = csv_files(tmp_path, case), CSV[case][1]
     expected = told_by(lambda: in_memory(folder, options))
     assert told_by(lambda: on_spark(spark, folder, options)) == expected
-    if len(files) == 1:
-        assert told_by(lambda: in_portions(folder, options, tmp_path / "work")) == expected
     if case in IN_BLOCKS:
         monkeypatch.setattr("shoal.engines.spark.files.BLOCK_BYTES", 1)
         assert told_by(lambda: on_spark(spark, folder, options)) == expected
 
 
-@pytest.mark.parametrize("case", PARQUET)
+@pytest.mark.parametrize("case", long_but_for(("plain types", "types that go together"), PARQUET))
 def test_parquet_files_are_read_as_in_memory_or_refused_in_its_words(
     spark: Any, tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for name, frame in PARQUET[case].items():
-        frame.write_parquet(folder / name)
+    folder = parquet_files(tmp_path, case)
     monkeypatch.setattr("shoal.engines.spark.files.RECORDS_PER_PIECE", 2)
     expected = told_by(lambda: in_memory(folder, CsvOptions()))
     assert told_by(lambda: on_spark(spark, folder, CsvOptions())) == expected
-    if len(PARQUET[case]) == 1:
-        assert told_by(lambda: in_portions(folder, CsvOptions(), tmp_path / "work")) == expected
 
 
 def nasty_table(n: int = 24) -> pl.DataFrame:
@@ -208,6 +228,7 @@ def released(folder: Path, file: Path, engine: str, *flags: str) -> Any:
     return frame.columns, canonical(frame.with_columns(decimals.cast(pl.UInt64)), "p.id"), told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_every_engine_publishes_the_same_of_a_nasty_file(spark: Any, tmp_path: Path, form: str) -> None:
     frame = nasty_table()
@@ -228,6 +249,7 @@ def test_every_engine_publishes_the_same_of_a_nasty_file(spark: Any, tmp_path: P
         assert released(tmp_path, file, "stream", *flags) == expected
 
 
+@pytest.mark.long
 def test_files_that_only_spark_can_reach_are_read_alike(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ import shoal
 from shoal.engines.stream import protect_file
 from tests.engines.test_engines import collected
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 SCHEMA = shoal.Schema(person="patient", quasi=["age"], sensitive=["disease"], dropped=["note"])
 SPELLINGS = [(" {}", "{}"), ("Jos\u00e9 {}", "Jose\u0301  {}"), ("{}\u200b", "{}.0")]

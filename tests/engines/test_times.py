@@ -11,7 +11,7 @@ import pytest
 import shoal
 from tests.engines.test_engines import canonical, in_memory, on
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 MODELS = [shoal.PersonKAnonymity(k=2)]
 N = 12

@@ -6,7 +6,7 @@ import os
 
 from tests.tiers import sized
 
-CASES = int(os.environ.get("SHOAL_FUZZ_CASES", sized(quick=400, long=2_000, nightly=100_000)))
+CASES = int(os.environ.get("SHOAL_FUZZ_CASES", sized(quick=200, long=2_000, nightly=100_000)))
 """Random tables."""
 READER_RUNS = sized(quick=1_000, long=3_000, nightly=200_000)
 """Inputs to each reader."""

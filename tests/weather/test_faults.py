@@ -64,6 +64,7 @@ def shoal(
     folder: Path, *arguments: str, before: Callable[[], None] | None = None, code: str = MAIN
 ) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NUMBA_DISABLE_JIT": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # where files may not grow, half of it would be left for other runs
     return subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=folder, env=environment, preexec_fn=before,
         capture_output=True, text=True, check=False,

@@ -13,6 +13,7 @@ import pytest
 
 from tests.databases.conftest import server  # noqa: F401 - a fixture
 from tests.databases.servers import Server
+from tests.tiers import long_but_for
 from tests.weather.sizes import KILLS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +36,7 @@ def kill_at_moments(home: Path, kind: str, n: int, address: str = "") -> dict[st
 
 
 @pytest.mark.grows
-@pytest.mark.parametrize("kind", ["protect", "apply"])
+@pytest.mark.parametrize("kind", long_but_for(["protect"], ["protect", "apply"]))
 def test_a_killed_run_leaves_the_old_release_or_the_new_one(kind: str, tmp_path: Path) -> None:
     told = kill_at_moments(tmp_path, kind, KILLS if kind == "protect" else KILLS // 2)
     assert told["seen"]["old"] > 0, "no kill came in time"
@@ -44,7 +45,7 @@ def test_a_killed_run_leaves_the_old_release_or_the_new_one(kind: str, tmp_path:
 
 @pytest.mark.grows
 @pytest.mark.database
-@pytest.mark.parametrize("database", ["sqlite", "duckdb", "postgresql"])
+@pytest.mark.parametrize("database", long_but_for(["sqlite", "postgresql"], ["sqlite", "duckdb", "postgresql"]))
 def test_a_killed_run_leaves_the_database_with_the_old_table_or_the_new_one(
     database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from shoal.cli.main import cli
 from shoal.web.project import Project
+from tests.tiers import long_but_for
 from tests.web.serving import command, environment, serving
 
 nicegui = pytest.importorskip("nicegui", reason="the extra 'web' is not installed")
@@ -64,7 +65,10 @@ def test_the_library_and_the_command_line_do_not_import_it() -> None:
 # Listening
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.7", "example.org", "::", "127.0.0.2"])
+HOSTS = ["0.0.0.0", "192.168.1.7", "example.org", "::", "127.0.0.2"]
+
+
+@pytest.mark.parametrize("host", long_but_for(["0.0.0.0", "::"], HOSTS))
 def test_another_host_needs_to_be_meant(tmp_path: Path, host: str) -> None:
     told = refused("--host", host, folder=tmp_path)
     assert "--i-know-this-exposes-data" in told
@@ -97,6 +101,7 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
     assert "Choose another port with --port" in told
 
 
+@pytest.mark.long
 def test_the_port_asked_for_is_the_one_in_the_address(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -108,7 +113,7 @@ def test_the_port_asked_for_is_the_one_in_the_address(tmp_path: Path) -> None:
 # What is left behind
 
 
-@pytest.mark.parametrize("with_signal", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("with_signal", long_but_for([signal.SIGTERM], [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]))
 def test_it_ends_cleanly_and_removes_its_folder(tmp_path: Path, with_signal: signal.Signals) -> None:
     (tmp_path / "visits.csv").write_text(CSV)
     with serving(tmp_path, "visits.csv") as served:
@@ -144,6 +149,7 @@ def test_the_next_server_removes_what_a_killed_one_left_and_nothing_else(tmp_pat
     assert [path.name for path in tmp_path.glob("shoal-*")] == ["shoal-mine"]
 
 
+@pytest.mark.long
 def test_a_project_is_kept_and_opened_again(tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_text(CSV)
     with serving(tmp_path, "visits.csv", "--project", "kept") as served:
@@ -219,6 +225,7 @@ def test_a_folder_with_other_things_is_refused_as_project(tmp_path: Path) -> Non
     assert (tmp_path / "mine" / "letter.txt").read_text() == "x"
 
 
+@pytest.mark.long
 def test_the_address_as_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     with subprocess.Popen(
         command("--no-browser", "--json"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tmp_path,

@@ -40,6 +40,7 @@ print(json.dumps([FastAPI()._native_telemetry.enabled(), untold, *told]))
 """
 
 
+@pytest.mark.long
 def test_telemetry_is_off_for_both_apps(tmp_path: Path) -> None:
     home = {**os.environ, "PYTHONPATH": str(PROJECT / "src"), "FASTAPI_OTEL_AUTO_CONFIGURE": "true"}
     run = [sys.executable, "-c", IN_A_PROCESS_WITH_A_COLLECTOR, str(tmp_path / "project")]

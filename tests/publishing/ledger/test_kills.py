@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import shoal
+from tests.tiers import long_but_for
 
 SOURCE = Path(shoal.__file__).parents[1]
 KILLING = Path(__file__).with_name("killing.py")
@@ -43,7 +44,7 @@ def check_runs(seen: list[dict]) -> None:
 
 
 @pytest.mark.parametrize("start", ["release", "nothing"])
-@pytest.mark.parametrize("way", ["exchange", "two steps"])
+@pytest.mark.parametrize("way", long_but_for(["exchange"], ["exchange", "two steps"]))
 def test_a_kill_leaves_the_old_or_the_new_and_a_rerun_mends_it(tmp_path: Path, way: str, start: str) -> None:
     check_runs(killed_runs(tmp_path, way, start, 5))
 

@@ -158,8 +158,13 @@ def axe_findings(page: Any) -> list[str]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Try a test of the browser a second time before it fails, and say so: a busy machine is not a fault of the app."""
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Try a test of the browser a second time before it fails, and say so: a busy machine is not a fault of the app.
+
+    pytest asks here about tests of all folders; others have one try.
+    """
+    if Path(__file__).parent not in item.path.parents:
+        return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
     if any(report.failed for report in reports):

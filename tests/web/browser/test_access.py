@@ -40,6 +40,7 @@ def test_nothing_serious_is_found_behind_the_tabs(demo: Served, open_page: Opene
         assert axe_findings(page) == [], name
 
 
+@pytest.mark.long
 def test_nothing_serious_is_found_in_an_empty_project(serve: Serve, open_page: Opened) -> None:
     served = serve()
     page = open_page(served)
@@ -82,6 +83,7 @@ def test_nothing_sticks_out_of_a_page(demo: Served, open_page: Opened, width: in
         assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"), place
 
 
+@pytest.mark.long
 def test_an_error_is_seen_where_the_steward_is(demo: Served, open_page: Opened) -> None:
     page = open_page(demo, "/protect")
     page.get_by_text("Options: method").click()
@@ -173,6 +175,7 @@ def test_with_the_keyboard_alone(serve: Serve, open_page: Opened, tmp_path: Path
     page.get_by_role("heading", name="Risk before and after").wait_for()
 
 
+@pytest.mark.long
 def test_the_focus_can_be_seen(demo: Served, open_page: Opened) -> None:
     page = open_page(demo, "/protect")
     for _ in range(25):

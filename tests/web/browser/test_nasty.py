@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 from tests.web.browser.conftest import Served
 
@@ -31,6 +32,7 @@ person-k-anonymity = 3
 """
 
 
+@pytest.mark.long
 def test_nothing_of_a_table_is_run_on_any_page(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     n = 48
     pl.DataFrame(

@@ -42,6 +42,7 @@ def test_the_token_leaves_the_address_bar(demo: Served, open_page: Opened) -> No
     assert not any("token" in entry for entry in page.evaluate("() => performance.getEntries().map((e) => e.name)")[1:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
 def test_another_origin_is_refused(demo: Served, open_page: Opened, origin: str) -> None:
     page = open_page(demo)
@@ -52,6 +53,7 @@ def test_another_origin_is_refused(demo: Served, open_page: Opened, origin: str)
     assert not (demo.project / "sources" / "new.csv").exists()
 
 
+@pytest.mark.long
 def test_another_host_is_refused(demo: Served, open_page: Opened) -> None:
     page = open_page(demo)
     cookies = "; ".join(f"{each['name']}={each['value']}" for each in page.context.cookies())
@@ -62,6 +64,7 @@ def test_another_host_is_refused(demo: Served, open_page: Opened) -> None:
     assert answer.split()[1] in ("400", "403", "421")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "place",
     [
@@ -81,6 +84,7 @@ def test_a_path_outside_is_refused(demo: Served, open_page: Opened, place: str) 
     assert "sha256" not in text
 
 
+@pytest.mark.long
 def test_a_name_that_leads_outside_is_refused(demo: Served, open_page: Opened) -> None:
     page = open_page(demo)
     for name in ("..%2f..%2fevil.csv", ".hidden.csv", "a%2fb.csv", "x%00.csv"):
@@ -91,6 +95,7 @@ def test_a_name_that_leads_outside_is_refused(demo: Served, open_page: Opened) -
     assert not list(demo.project.parent.rglob("evil.csv"))
 
 
+@pytest.mark.long
 def test_a_file_that_is_too_large_is_refused(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     served = serve("--max-upload", "1")
     page = open_page(served)
@@ -102,6 +107,7 @@ def test_a_file_that_is_too_large_is_refused(serve: Serve, open_page: Opened, tm
     assert not list((served.project / "sources").iterdir())
 
 
+@pytest.mark.long
 def test_a_file_that_is_not_what_it_says_is_refused(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     served = serve()
     page = open_page(served)
@@ -134,6 +140,7 @@ def test_nothing_is_loaded_from_elsewhere(demo: Served, open_page: Opened) -> No
     assert outside == []
 
 
+@pytest.mark.long
 def test_no_value_is_written_to_the_log(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     file = tmp_path / "broken.csv"
     file.write_text('name,age\n"Secretvalue,1\nSecretvalue,x,y,z\n', encoding="utf-8")

@@ -17,6 +17,7 @@ Opened = Callable[..., Any]
 Serve = Callable[..., Served]
 
 
+@pytest.mark.long
 def test_a_tab_that_is_behind_is_told_and_changes_nothing(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     served, first = steward.open_with_policy(serve, open_page, tmp_path, "/columns", persons=120)
     second = open_page(served, "/columns")

@@ -210,6 +210,7 @@ def test_from_a_file_to_a_release(serve: Serve, open_page: Opened, tmp_path: Pat
     assert "Release report" in page.title()
 
 
+@pytest.mark.long
 def test_a_messy_file(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     """A German table goes from upload to download: what is in doubt is asked, mended, confirmed, and recorded."""
     served = serve()
@@ -313,6 +314,7 @@ def fits_a_phone(page: Any, served: Served) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
 
 
+@pytest.mark.long
 def test_nothing_is_offered_where_a_promise_cannot_be_kept(serve: Serve, open_page: Opened, tmp_path: Path) -> None:
     served, page = steward.open_with_policy(serve, open_page, tmp_path, "/protect", persons=120)
     page.get_by_label("Models, one by one").click()
