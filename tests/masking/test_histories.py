@@ -51,6 +51,12 @@ def meets(histories: Histories, demands: Sequence[Demand], levels: Sequence[NDAr
             knows=demand.knows,
             by_group=demand.by_group,
         )
+        and (
+            not demand.shares_hidden
+            or naive.shares_hidden(
+                records, k=demand.k, m=demand.m, columns=demand.columns, knows=demand.knows, by_group=demand.by_group
+            )
+        )
         for demand in demands
     )
 
@@ -88,6 +94,23 @@ def some_demand(draw: st.DrawFn, n_columns: int) -> Demand:
 
 
 @st.composite
+def sharing_tasks(draw: st.DrawFn) -> tuple[Histories, list[Demand]]:
+    """Demands to which what is hidden is an item; everybody has as many records as are known together."""
+    histories = draw(some_histories())
+    records = draw(st.integers(1, 3))
+    person = np.repeat(np.arange(len(histories.group_of_person)), records).astype(np.int32)
+    values = st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 3, 4, 5]), min_size=len(person), max_size=len(person))
+    columns = tuple(replace(each, value_of_record=np.array(draw(values), np.int32)) for each in histories.columns)
+    times = np.array(draw(st.lists(st.integers(0, 2), min_size=len(person), max_size=len(person))), np.int64)
+    same = replace(histories, person_of_record=person, columns=columns, time_of_record=times)
+    demands = draw(st.lists(some_demand(len(columns)), min_size=1, max_size=2))
+    return same, [
+        replace(each, knows="values" if each.knows == "times" else each.knows, shares_hidden=each.c is None)
+        for each in demands
+    ]
+
+
+@st.composite
 def tasks(draw: st.DrawFn) -> tuple[Histories, list[Demand]]:
     histories = draw(some_histories())
     return histories, draw(st.lists(some_demand(len(histories.columns)), min_size=1, max_size=3))
@@ -96,6 +119,13 @@ def tasks(draw: st.DrawFn) -> tuple[Histories, list[Demand]]:
 @settings(max_examples=300, deadline=None)
 @given(tasks())
 def test_every_demand_is_met(task: tuple[Histories, list[Demand]]) -> None:
+    histories, demands = task
+    assert meets(histories, demands, levels_shown(histories, demands))
+
+
+@settings(max_examples=300, deadline=None)
+@given(sharing_tasks())
+def test_hidden_values_are_shared_where_they_are_items(task: tuple[Histories, list[Demand]]) -> None:
     histories, demands = task
     assert meets(histories, demands, levels_shown(histories, demands))
 

@@ -60,6 +60,30 @@ def test_history_k_is_its_definition(records: Any, k: int, m: int, knows: Knows,
     assert reached == min(len(persons) for group in showing.values() for persons in group.values())
 
 
+HIDING = st.lists(
+    st.tuples(st.integers(0, 5), st.sampled_from(["a", HIDDEN]), st.sampled_from(["b", HIDDEN, HIDDEN]), st.just(1)),
+    min_size=1, max_size=18,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [("one",), ("one", "two")])
+@pytest.mark.parametrize("by_group", [True, False])
+@pytest.mark.parametrize("knows", ["values", "records", "order"])
+@pytest.mark.parametrize("m", [0, 1, 2])
+@given(records=RECORDS | HIDING, k=st.integers(1, 3))
+@settings(max_examples=30)
+def test_hidden_values_are_shared_as_defined(
+    records: Any, k: int, m: int, knows: Knows, by_group: bool, columns: tuple[str, ...]
+) -> None:
+    """What was reached is counted without them all the same."""
+    rows = rows_of(records)
+    free = shoal.HistoryK(k=k, m=m, with_quasi=by_group, knows=knows, columns=columns)
+    holds, reached = both(rows, replace(free, hidden="shared"))
+    asked: dict[str, Any] = {"k": k, "m": m, "columns": range(len(columns)), "knows": knows, "by_group": by_group}
+    assert holds == (not naive.broken_combinations(rows, **asked) and naive.shares_hidden(rows, **asked))
+    assert reached == both(rows, free)[1]
+
+
 @pytest.mark.parametrize("by_group", [True, False])
 @pytest.mark.parametrize("knows", KNOWS)
 @pytest.mark.parametrize("m", [0, 1, 2])

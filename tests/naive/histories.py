@@ -2,6 +2,7 @@
 
 A record is a tuple (group, person, label, ..., time): one label for each history column, as it is published. The label
 "*" is hidden and shows nothing; any other label, None (missing) too, is shown. `columns` are numbers of labels, from 0.
+Where hidden values are shared they are labels like any other (`as_shared`), unless enough persons hide enough.
 
 `knows` says what one item of knowledge is:
 
@@ -24,6 +25,11 @@ EVERYONE = "everyone"
 Record = tuple[Hashable, ...]
 Item = tuple[Hashable, ...]
 Combination = tuple[Item, ...]
+
+
+def as_shared(records: Sequence[Record]) -> list[Record]:
+    """The same records where what is hidden is a label like any other."""
+    return [tuple("hidden" if label == HIDDEN else label for label in record) for record in records]
 
 
 def records_of_persons(records: Sequence[Record], *, by_group: bool) -> dict[Hashable, dict[Hashable, list[Record]]]:
@@ -130,6 +136,30 @@ def broken_counts(records: Sequence[Record], *, k: int) -> list[tuple[Hashable, 
         persons_with = Counter(len(own) for own in persons.values())
         broken += [(group, count, n) for count, n in persons_with.items() if n < k]
     return broken
+
+
+def shares_hidden(
+    records: Sequence[Record], *, k: int, m: int, columns: Sequence[int], knows: str = "values", by_group: bool = True
+) -> bool:
+    """Whether in every group k persons hide m values of every column, or what is hidden is that of k like any label.
+
+    Of whole records: whether k persons have m records of which nothing is shown.
+    """
+    for persons in records_of_persons(records, by_group=by_group).values():
+        hiding = 0
+        for own in persons.values():
+            labels = [[record[2 + column] for column in columns] for record in own]
+            if knows == "values":
+                hiding += all(sum(row[at] == HIDDEN for row in labels) >= m for at in range(len(columns)))
+            else:
+                hiding += sum(all(label == HIDDEN for label in row) for row in labels) >= m
+        of_group = [record for own in persons.values() for record in own]
+        is_hidden = any(record[2 + column] == HIDDEN for record in of_group for column in columns)
+        shown = as_shared(of_group)
+        broken = broken_combinations(shown, k=k, m=m, columns=columns, knows=knows, by_group=by_group)
+        if is_hidden and hiding < k and broken:
+            return False
+    return True
 
 
 def holds(

@@ -7,7 +7,7 @@ quasi-identifiers, and not for histories.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from types import MappingProxyType
@@ -42,6 +42,9 @@ from shoal.threads import fair_parts, side_by_side
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+Measured = Callable[[IntArray, IntArray, int], float]
+"""Persons, the group of each and how many groups there are, to what they lose together."""
 
 NO_HIERARCHIES: Mapping[str, Hierarchy] = MappingProxyType({})
 
@@ -112,6 +115,7 @@ def group_by_histories(
     weight: float = WEIGHT,
     with_counts: bool = False,
     hierarchies: Mapping[str, Hierarchy] = NO_HIERARCHIES,
+    measured: Measured | None = None,
     progress: Progress = silent,
     rng: Rng = None,
 ) -> Grouping:
@@ -123,6 +127,9 @@ def group_by_histories(
         How groups are formed, and what every group must meet.
     columns, k, weight, with_counts, hierarchies
         As in `gather_histories`.
+    measured
+        What some persons lose of their histories together in their groups, where that is more than what fewer than k
+        persons show: where several values are known, values that are common go too.
 
     Notes
     -----
@@ -135,10 +142,11 @@ def group_by_histories(
     if weight == 0:
         return method.group(table, models, progress, rng=rng)
     work = _Work.of(table, models, columns, k, weight, with_counts, hierarchies)
-    return work.gathered(method.group(table, _best_size(method, work, rng), progress, rng=rng), RAMPS, progress)
+    asked = _best_size(method, work, measured, rng)
+    return work.gathered(method.group(table, asked, progress, rng=rng), RAMPS, progress)
 
 
-def _best_size(method: Method, work: _Work, rng: Rng) -> Sequence[Model]:
+def _best_size(method: Method, work: _Work, measured: Measured | None, rng: Rng) -> Sequence[Model]:
     """What groups are asked for, so that they have the size at which least is lost in all."""
     lost_of_size: dict[int, float] = {}
     persons_of_size: dict[int, float] = {}
@@ -150,7 +158,7 @@ def _best_size(method: Method, work: _Work, rng: Rng) -> Sequence[Model]:
         if size not in lost_of_size and len(lost_of_size) < MOST_SIZES and 2 * size <= work.table.n_persons:
             groups = method.quick().group(work.table, asked_for(size), silent, rng=rng)
             persons_of_size[size] = work.table.n_persons / groups.n_groups
-            lost_of_size[size] = work.estimated(groups)
+            lost_of_size[size] = work.estimated(groups, measured)
         return lost_of_size.get(size, np.inf)
 
     best, least = 1, lost_at(1)
@@ -232,6 +240,7 @@ class _Work:
     value: FloatArray
     prices: FloatArray
     k: int
+    weight: float
     own: NDArray[np.uint64]
     """A number for what each person is; the same for those who are alike."""
 
@@ -250,7 +259,7 @@ class _Work:
         shown = what_is_shown(table, columns, with_counts=with_counts, hierarchies=hierarchies)
         shown = replace(shown, price=weight * shown.price)
         value, prices = _places(table, space)
-        return cls(table, models, space, shown, value, prices, k, _own_numbers(value, space, shown))
+        return cls(table, models, space, shown, value, prices, k, weight, _own_numbers(value, space, shown))
 
     def gathered(self, grouping: Grouping, ramps: Sequence[float], progress: Progress) -> Grouping:
         """The groups after a round of moves per ramp."""
@@ -277,16 +286,16 @@ class _Work:
         progress("gathering histories", 1.0)
         return Grouping(group[place_of_person].astype(np.int32), n_groups, grouping.notes)
 
-    def estimated(self, grouping: Grouping) -> float:
+    def estimated(self, grouping: Grouping, measured: Measured | None = None) -> float:
         """What a grouping would lose after some moves, by what they save in some pools of near groups.
 
         Models that have no limits are not asked: they stand in the way of some moves, at every size.
         """
         limits = limits_for(self.space, self.models)
         lost = self.lost(grouping)
-        if limits is None or grouping.n_groups < 2:
-            return lost
         order, group, n_groups = self._in_order(grouping)
+        if limits is None or n_groups < 2:
+            return lost
         chance = np.random.default_rng(0)
         pools = self._pools(order, group, n_groups, chance)
         n_pools = len(pools.start) - 1
@@ -299,6 +308,9 @@ class _Work:
         for ramp in QUICK_RAMPS:
             pools = self._pools(order, group, n_groups, chance)
             group, n_groups = numbered(self._moved(order, group, n_groups, pools, limits, ramp)[0])
+        if measured is not None:
+            after = self._lost_of_quasi(order, group, n_groups) + self.weight * measured(order, group, n_groups)
+            return after / len(order)
         return lost + (self._lost_of(order, group, n_groups) - before) / len(order)
 
     def _in_order(self, grouping: Grouping) -> tuple[IntArray, IntArray, int]:
@@ -341,6 +353,17 @@ class _Work:
 
     def _lost_of(self, persons: IntArray, group: IntArray, n_groups: int) -> float:
         """What some persons lose together in their groups."""
+        lost = self._lost_of_quasi(persons, group, n_groups)
+        shown = self.shown.in_order(persons)
+        pairs = np.sort(np.repeat(group, np.diff(shown.start)) * np.int64(len(shown.price)) + shown.item)
+        start = np.flatnonzero(np.append(True, pairs[1:] != pairs[:-1])) if len(pairs) else np.zeros(0, np.int64)
+        n_persons = np.diff(np.append(start, len(pairs)))
+        is_rare = n_persons < self.k
+        of_item = shown.price[pairs[start[is_rare]] % len(shown.price)]
+        return lost + float((of_item * n_persons[is_rare]).sum())
+
+    def _lost_of_quasi(self, persons: IntArray, group: IntArray, n_groups: int) -> float:
+        """What they lose of quasi-identifiers."""
         records = self.table.records_of_person[persons].astype(np.float64)
         n_records = np.bincount(group, weights=records, minlength=n_groups)
         lost = 0.0
@@ -350,13 +373,7 @@ class _Work:
             np.minimum.at(low, group, column)
             np.maximum.at(high, group, column)
             lost += float((of_distance * np.abs(column - mean[group]) + of_width * (high - low)[group]).sum())
-        shown = self.shown.in_order(persons)
-        pairs = np.sort(np.repeat(group, np.diff(shown.start)) * np.int64(len(shown.price)) + shown.item)
-        start = np.flatnonzero(np.append(True, pairs[1:] != pairs[:-1])) if len(pairs) else np.zeros(0, np.int64)
-        n_persons = np.diff(np.append(start, len(pairs)))
-        is_rare = n_persons < self.k
-        of_item = shown.price[pairs[start[is_rare]] % len(shown.price)]
-        return lost + float((of_item * n_persons[is_rare]).sum())
+        return lost
 
 
 def _check(table: Table, columns: Sequence[str], k: int, weight: float) -> None:

@@ -110,29 +110,8 @@ def saved_by_leaving(value, prices, counted, measured, member, group, person):
 
 
 @njit(cache=True, nogil=True)
-def measure_group(value, records, counted, measured, member, group):
-    """Count and measure a group anew from its members."""
-    n = counted[group, PERSONS]
-    counted[group, RECORDS], counted[group, SQUARED], counted[group, MOST] = 0, 0, 0
-    for j in range(value.shape[1]):
-        measured[SUM, group, j], measured[LOW, group, j], measured[HIGH, group, j] = 0.0, np.inf, -np.inf
-    for at in range(n):
-        person = member[group, at]
-        own = records[person]
-        counted[group, RECORDS] += own
-        counted[group, SQUARED] += own * own
-        counted[group, MOST] = max(counted[group, MOST], own)
-        for j in range(value.shape[1]):
-            measured[SUM, group, j] += own * value[person, j]
-            measured[LOW, group, j] = min(measured[LOW, group, j], value[person, j])
-            measured[HIGH, group, j] = max(measured[HIGH, group, j], value[person, j])
-    for j in range(value.shape[1]):
-        measured[MEAN, group, j] = measured[SUM, group, j] / max(counted[group, RECORDS], 1)
-
-
-@njit(cache=True, nogil=True)
-def add_to_group(value, records, counted, measured, group, person):
-    """Count and measure a group with a person more, whom it has among its members already."""
+def count_person(value, records, counted, measured, group, person):
+    """Count and measure a group with a person more, but for its mean."""
     own = records[person]
     counted[group, RECORDS] += own
     counted[group, SQUARED] += own * own
@@ -141,7 +120,24 @@ def add_to_group(value, records, counted, measured, group, person):
         measured[SUM, group, j] += own * value[person, j]
         measured[LOW, group, j] = min(measured[LOW, group, j], value[person, j])
         measured[HIGH, group, j] = max(measured[HIGH, group, j], value[person, j])
+
+
+@njit(cache=True, nogil=True)
+def find_mean(counted, measured, group):
+    """The mean of a group that is counted and measured."""
+    for j in range(measured.shape[2]):
         measured[MEAN, group, j] = measured[SUM, group, j] / max(counted[group, RECORDS], 1)
+
+
+@njit(cache=True, nogil=True)
+def measure_group(value, records, counted, measured, member, group):
+    """Count and measure a group anew from its members."""
+    counted[group, RECORDS], counted[group, SQUARED], counted[group, MOST] = 0, 0, 0
+    for j in range(value.shape[1]):
+        measured[SUM, group, j], measured[LOW, group, j], measured[HIGH, group, j] = 0.0, np.inf, -np.inf
+    for at in range(counted[group, PERSONS]):
+        count_person(value, records, counted, measured, group, member[group, at])
+    find_mean(counted, measured, group)
 
 
 @njit(cache=True, nogil=True)
@@ -225,7 +221,8 @@ def gather(
                 counted[there, PERSONS] += 1
                 group_in_pool[person] = there
                 measure_group(value, records, counted, measured, member, here)
-                add_to_group(value, records, counted, measured, there, person)
+                count_person(value, records, counted, measured, there, person)
+                find_mean(counted, measured, there)
             moves[pool] += n_moves
             if n_moves == 0:
                 break

@@ -16,9 +16,10 @@ Kernels take few plain arrays, which is what makes the first run short (decision
 | `table` | (slots, 2) | key (node and item) and the node below; -1 where the slot is free |
 | `nodes` | (room, 3) | `SLOT` (-1 for roots), `COUNT` of persons, `SEEN`: when a sequence was last looked at |
 | `state` | (3) | how many nodes there are, whether there was no place for one, the time for `SEEN` |
-| `asked` | (demands + 1, 6) | `K`, `M`, `DEEPEST`, `KNOWS`, `BY_GROUP`, `ROOT`; at the end the root of tuples |
+| `asked` | (demands + 1, 7) | `K` to `SHARES_HIDDEN`, as below; at the end the root of tuples |
 | `shares` | (demands, 2) | confidence as a fraction, 0 below where none is asked; None where no demand asks for any |
 | `items` | (2, demands, cells) | what persons show, sorted, by record for ORDER; `FORMER`: before a bundle |
+| `floor` | (columns) | the level at which all begin; hidden, or the last one that shows what is hidden as an item |
 | `level` | (4, columns, records) | levels that records show: `NOW`, `WAS` before a bundle, `NEXT`, `BEST` so far |
 | `place` | (columns + 1, records) | where the nodes of a value start in `node`; the last row has ranks of times |
 | `node` | | the node of each column, level and value; the last level of a column is hidden, -1 |
@@ -40,7 +41,7 @@ FURTHER = np.int64(2**31 - 1)
 """Stands in the tree between a sequence and an item that the same person shows anywhere."""
 
 SLOT, COUNT, SEEN = 0, 1, 2
-K, M, DEEPEST, KNOWS, BY_GROUP, ROOT = 0, 1, 2, 3, 4, 5
+K, M, DEEPEST, KNOWS, BY_GROUP, ROOT, SHARES_HIDDEN = 0, 1, 2, 3, 4, 5, 6
 AT, BEFORE, AFTER, PATH = 0, 1, 2, 3
 """Rows of the room for sets: positions of chosen items, nodes so far without and with an item, the items of the set."""
 
@@ -244,13 +245,22 @@ def _visit_sequences(
 
 
 @_inner
-def _item(table, nodes, state, asked, has_column, n_values, place, node, level, d, record, which):
+def _label(asked, n_values, floor, place, node, level, d, column, record, which):
+    """The node that a record shows of a column; NOTHING where that is hidden, and the demand does not count it."""
+    at = level[which, column, record]
+    if at == floor[column] and not asked[d, SHARES_HIDDEN]:
+        return NOTHING
+    return np.int64(node[place[column, record] + n_values[column] * at])
+
+
+@_inner
+def _item(table, nodes, state, asked, has_column, n_values, floor, place, node, level, d, record, which):
     """The item that a record shows at its levels; NOTHING where all is hidden. Not for VALUES."""
     n_columns, only, is_hidden = 0, NOTHING, True
     for column in range(len(n_values)):
         if has_column[d, column]:
             n_columns += 1
-            only = np.int64(node[place[column, record] + n_values[column] * level[which, column, record]])
+            only = _label(asked, n_values, floor, place, node, level, d, column, record, which)
             is_hidden = is_hidden and only < 0
     has_time = asked[d, KNOWS] == TIMES
     if is_hidden or (n_columns == 1 and not has_time):
@@ -262,15 +272,15 @@ def _item(table, nodes, state, asked, has_column, n_values, place, node, level, 
             if step == len(n_values):
                 label = np.int64(place[step, record])
             elif step >= 0:
-                label = np.int64(node[place[step, record] + n_values[step] * level[which, step, record]]) + 1
+                label = _label(asked, n_values, floor, place, node, level, d, step, record, which) + 1
             item = _child(table, nodes, state, item, label)
     return item
 
 
 @_inner
 def _exchange(
-    table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level, items, n_items,
-    times, sets, record, was, will, does, first_person, last_person,
+    table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group, level, items,
+    n_items, times, sets, record, was, will, does, first_person, last_person,
 ):  # fmt: skip
     """A record shows its levels of `will` in place of those of `was`: MOVE counts it.
 
@@ -285,11 +295,13 @@ def _exchange(
             if asked[d, KNOWS] == VALUES:
                 if not has_column[d, column] or level[was, column, record] == level[will, column, record]:
                     continue
-                old = np.int64(node[place[column, record] + n_values[column] * level[was, column, record]])
-                new = np.int64(node[place[column, record] + n_values[column] * level[will, column, record]])
+                old = _label(asked, n_values, floor, place, node, level, d, column, record, was)
+                new = _label(asked, n_values, floor, place, node, level, d, column, record, will)
             else:
-                old = _item(table, nodes, state, asked, has_column, n_values, place, node, level, d, record, was)
-                new = _item(table, nodes, state, asked, has_column, n_values, place, node, level, d, record, will)
+                old = _item(table, nodes, state, asked, has_column, n_values, floor, place, node, level, d, record, was)
+                new = _item(
+                    table, nodes, state, asked, has_column, n_values, floor, place, node, level, d, record, will
+                )
                 if old == new and does != CHECK_OTHERS:
                     continue
             own = np.int64(person[record])
@@ -357,7 +369,7 @@ def _exchange(
 
 @_inner
 def _lower(
-    table, nodes, state, asked, shares, has_column, n_values, n_levels, place, node, person, start, group, level, items,
+    table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group, level, items,
     n_items, times, sets, moved, record, begin, end, target, bundle, plan, planned, first_person, last_person,
 ):  # fmt: skip
     """Show record[begin:end] at the target levels of a bundle (-1: as it is) as far as demands allow.
@@ -395,24 +407,24 @@ def _lower(
                     items[FORMER, d, i] = items[SHOWN, d, i]
         for column in range(n_columns):
             level[WAS, column, one] = level[NOW, column, one]
-            has_loss = has_loss or level[NOW, column, one] < n_levels[column]
+            has_loss = has_loss or level[NOW, column, one] < floor[column]
         moved[n] = one
         n += 1
         _exchange(
-            table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level, items,
-            n_items, times, sets, one, NOW, NEXT, MOVE, first_person, last_person,
+            table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group, level,
+            items, n_items, times, sets, one, NOW, NEXT, MOVE, first_person, last_person,
         )  # fmt: skip
     left, is_changed = n, True
     while is_changed and left:
         is_changed = False
         for i in range(n):
             if moved[i] >= 0 and not _exchange(
-                table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level,
-                items, n_items, times, sets, moved[i], WAS, NOW, CHECK, first_person, last_person,
+                table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group,
+                level, items, n_items, times, sets, moved[i], WAS, NOW, CHECK, first_person, last_person,
             ):  # fmt: skip
                 _exchange(
-                    table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level,
-                    items, n_items, times, sets, moved[i], NOW, WAS, MOVE, first_person, last_person,
+                    table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group,
+                    level, items, n_items, times, sets, moved[i], NOW, WAS, MOVE, first_person, last_person,
                 )  # fmt: skip
                 moved[i] = NOTHING
                 is_changed = True
@@ -423,14 +435,14 @@ def _lower(
         for i in range(n):
             if has_loss and moved[i] >= 0:
                 is_kept = is_kept and _exchange(
-                    table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level,
-                    items, n_items, times, sets, moved[i], WAS, NOW, CHECK_OTHERS, first_person, last_person,
+                    table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group,
+                    level, items, n_items, times, sets, moved[i], WAS, NOW, CHECK_OTHERS, first_person, last_person,
                 )  # fmt: skip
         for i in range(n):
             if not is_kept and moved[i] >= 0:
                 _exchange(
-                    table, nodes, state, asked, shares, has_column, n_values, place, node, person, start, group, level,
-                    items, n_items, times, sets, moved[i], NOW, WAS, MOVE, first_person, last_person,
+                    table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group,
+                    level, items, n_items, times, sets, moved[i], NOW, WAS, MOVE, first_person, last_person,
                 )  # fmt: skip
                 left = 0
     return left, has_loss or has_several
@@ -438,7 +450,7 @@ def _lower(
 
 @njit(cache=True, nogil=True)
 def show_bundles(
-    table, nodes, state, asked, shares, has_column, n_values, n_levels, place, node, loss, person, start, group, level,
+    table, nodes, state, asked, shares, has_column, n_values, floor, place, node, loss, person, start, group, level,
     items, n_items, times, sets, moved, record, begin_of_bundle, end_of_bundle, target, order, plan, person_of_unit,
     bundle_of_unit, persons_of_root, is_whole, first_unit, last_unit,
 ):  # fmt: skip
@@ -463,13 +475,21 @@ def show_bundles(
             state[0], state[1] = len(persons_of_root), 0
             for one in range(start[first], start[last]):  # hide all
                 for column in range(n_columns):
-                    level[NOW, column, one] = n_levels[column]
+                    level[NOW, column, one] = level[NEXT, column, one] = floor[column]
+                    for d in range(len(has_column)):
+                        if has_column[d, column] and asked[d, SHARES_HIDDEN]:
+                            level[NOW, column, one] = floor[column] + 1
                 for d in range(len(has_column)):
                     if asked[d, KNOWS] == ORDER:
                         items[SHOWN, d, one] = -1
             for who in range(first, last):
                 for d in range(len(has_column)):
                     n_items[SHOWN, d, who] = 0
+            for one in range(start[first], start[last]):  # what is hidden may be an item
+                _exchange(
+                    table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group,
+                    level, items, n_items, times, sets, one, NOW, NEXT, MOVE, first, last,
+                )  # fmt: skip
             planned = way if len(plan) else NOTHING
             is_changed = True
             while is_changed and not state[1]:
@@ -486,7 +506,7 @@ def show_bundles(
                     for turn in range(end - begin + 1):  # all together, then one by one
                         low, high = (begin + turn - 1, begin + turn) if turn else (begin, end)
                         n_lowered, can_more = _lower(
-                            table, nodes, state, asked, shares, has_column, n_values, n_levels, place, node, person,
+                            table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person,
                             start, group, level, items, n_items, times, sets, moved, record, low, high, target, bundle,
                             plan, planned, first, last,
                         )  # fmt: skip

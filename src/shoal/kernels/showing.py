@@ -3,7 +3,10 @@
 A *cell* is a record in a column; the cells of a person stand together, and so do those of a unit (a group, or all).
 `label` has what a cell would show at each level, numbered inside its unit; `level` is where it is shown, and `hidden`
 where it is not. Counted are persons: `one` who show a label, `two` who show two labels together, or one of them twice.
-A *bundle* is all cells of a unit that would show one label. Arrays in, arrays out; no tables, no checks, no randomness.
+A *bundle* is all cells of a unit that would show one label. `floor` is where the cells of a column begin, which shows
+as little as can be: hidden, or where what is hidden counts as a label like any other, the last level. Where two values
+may be known, hidden values are shared otherwise: so many persons have two of them, who may have any two values, and
+these cells are *pinned*. Arrays in, arrays out; no tables, no checks, no randomness.
 
 `hiding` does the same for all else that can be asked, with a tree of combinations instead of a table of pairs.
 """
@@ -15,8 +18,9 @@ from numba import njit
 TINY = 1e-9
 """What is not above this is nothing."""
 
-TICK, N_LABELS, HIDDEN = range(3)
-"""What stands in `state`: a number that grows, how many labels a unit has, and the level that shows nothing."""
+TICK, N_LABELS, HIDDEN, HAS_PAIRS, BY_PLAN = range(5)
+"""What stands in `state`: a number that grows, how many labels a unit has, the level that shows nothing, whether two
+labels are asked about, and whether cells are lowered by plan."""
 
 
 @njit(cache=True, nogil=True)
@@ -27,12 +31,13 @@ def count(item, step, first, end, label, level, one, two, seen, state):
     for cell in range(first, end):
         if level[cell] < hidden and label[cell, level[cell]] == item:
             copies += 1
-    if copies > 1:
+    if copies == 0:
+        one[item] += step
+    if copies > 1 or not state[HAS_PAIRS]:
         return
     if copies == 1:
         two[item * n_labels + item] += step
         return
-    one[item] += step
     state[TICK] += 1
     for cell in range(first, end):
         if level[cell] < hidden:
@@ -68,6 +73,8 @@ def keeps(cell, level, gone, first, end, column, label, k_one, k_two, one, two, 
     item = label[cell, level[cell]]
     if one[item] < k_one[column[cell]]:
         return gone and one[item] == 0
+    if not state[HAS_PAIRS]:
+        return True
     for other in range(first, end):
         if other != cell and level[other] < hidden:
             n = two[item * n_labels + label[other, level[other]]]
@@ -83,6 +90,8 @@ def has_hope(cell, to, n_more, first, end, column, label, k_one, k_two, level, o
     item = label[cell, to]
     if one[item] + n_more < k_one[column[cell]]:
         return False
+    if not state[HAS_PAIRS]:
+        return True
     for other in range(first, end):
         if other != cell and level[other] < hidden:
             n = two[item * n_labels + label[other, level[other]]]
@@ -93,18 +102,19 @@ def has_hope(cell, to, n_more, first, end, column, label, k_one, k_two, level, o
 
 @njit(cache=True, nogil=True)
 def lower(
-    cells, begin, behind, to, start, person, column, label, k_one, k_two, level, was, one, two, seen, open_cells, state
-):
+    cells, begin, behind, to, start, person, column, label, floor, plan, pinned, k_one, k_two, level, was, one, two,
+    seen, open_cells, state,
+):  # fmt: skip
     """Show the cells[begin:behind] at a level as far as k allows; gives how many could be, and whether others might be.
 
     Others might where something else is given up for these, or where cells of one person stand in each other's way.
-    `was` has the levels from before, of all cells.
+    `was` has the levels from before, of all cells. By plan only cells are shown that have the level in it.
     """
     n, last, has_others = 0, -1, False
     for at in range(begin, behind):
         cell = cells[at]
-        if level[cell] > to:
-            has_others = has_others or level[cell] < state[HIDDEN] or person[cell] == last
+        if level[cell] > to and pinned[cell] % 2 == 0 and (not state[BY_PLAN] or plan[0, cell] == to):
+            has_others = has_others or level[cell] < floor[column[cell]] or person[cell] == last
             last = person[cell]
             open_cells[n] = cell
             n += 1
@@ -142,7 +152,7 @@ def lower(
 @njit(cache=True, nogil=True)
 def lower_all(
     order, first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start, person, column, label,
-    k_one, k_two, level, was, one, two, seen, open_cells, state,
+    floor, plan, pinned, k_one, k_two, level, was, one, two, seen, open_cells, state,
 ):  # fmt: skip
     """Lower bundles again and again until none can be lowered further, nor one of its cells."""
     n_in_vain, at = 0, first_bundle
@@ -151,20 +161,20 @@ def lower_all(
         at = at + 1 if at + 1 < last_bundle else first_bundle
         begin, behind, to = bundle_start[bundle], bundle_end[bundle], bundle_level[bundle]
         n, has_others = lower(
-                cells, begin, behind, to, start, person, column, label, k_one, k_two, level, was, one, two, seen,
-                open_cells, state,
-            )  # fmt: skip
+            cells, begin, behind, to, start, person, column, label, floor, plan, pinned, k_one, k_two, level, was, one,
+            two, seen, open_cells, state,
+        )  # fmt: skip
         if n == 0 and has_others:
             for one_cell in range(begin, behind):
                 n += lower(
-                        cells, one_cell, one_cell + 1, to, start, person, column, label, k_one, k_two, level, was, one,
-                        two, seen, open_cells, state,
-                    )[0]  # fmt: skip
+                    cells, one_cell, one_cell + 1, to, start, person, column, label, floor, plan, pinned, k_one, k_two,
+                    level, was, one, two, seen, open_cells, state,
+                )[0]  # fmt: skip
         n_in_vain = 0 if n > 0 else n_in_vain + 1
 
 
 @njit(cache=True, nogil=True)
-def force(cells, begin, behind, to, start, person, column, label, k_two, level, one, two, seen, state):
+def force(cells, begin, behind, to, start, person, column, label, floor, k_two, level, one, two, seen, state):
     """Show the cells[begin:behind] at a level, and hide what their persons show beside it and too few show with it."""
     hidden, n_labels = state[HIDDEN], state[N_LABELS]
     for at in range(begin, behind):
@@ -178,7 +188,7 @@ def force(cells, begin, behind, to, start, person, column, label, k_two, level, 
                 beside = label[other, level[other]]
                 if two[item * n_labels + beside] < k_two[column[cell], column[other]]:
                     goes = cell if beside == item else other
-                    show(goes, hidden, start, person, label, level, one, two, seen, state)
+                    show(goes, floor[column[goes]], start, person, label, level, one, two, seen, state)
 
 
 @njit(cache=True, nogil=True)
@@ -202,7 +212,7 @@ def most_to_gain(
 
 
 @njit(cache=True, nogil=True)
-def hide_broken(first, end, start, person, column, label, k_one, k_two, level, one, two, seen, state):
+def hide_broken(first, end, start, person, column, label, floor, k_one, k_two, level, one, two, seen, state):
     """Hide cells until enough persons show what is left."""
     is_changed = True
     while is_changed:
@@ -210,8 +220,86 @@ def hide_broken(first, end, start, person, column, label, k_one, k_two, level, o
         for cell in range(first, end):
             begin, behind = start[person[cell]], start[person[cell] + 1]
             if not keeps(cell, level, False, begin, behind, column, label, k_one, k_two, one, two, state):
-                show(cell, state[HIDDEN], start, person, label, level, one, two, seen, state)
+                show(cell, floor[column[cell]], start, person, label, level, one, two, seen, state)
                 is_changed = True
+
+
+@njit(cache=True, nogil=True)
+def hidden_least(begin, behind, column, hides, level, hidden):
+    """The fewest hidden cells that a person has in any column whose hidden values are shared, and the fewest cells."""
+    fewest, fewest_cells = behind - begin, behind - begin
+    for each in range(len(hides)):
+        if hides[each]:
+            n, n_cells = 0, 0
+            for cell in range(begin, behind):
+                if column[cell] == each:
+                    n_cells += 1
+                    n += level[cell] == hidden
+            fewest, fewest_cells = min(fewest, n), min(fewest_cells, n_cells)
+    return fewest, fewest_cells
+
+
+@njit(cache=True, nogil=True)
+def hide_more(begin, behind, start, person, column, label, loss, hides, most, pinned, level, one, two, seen, state):
+    """Let a person have so many hidden cells in each column of `hides`, those first that lose least by it."""
+    hidden = state[HIDDEN]
+    for each in range(len(hides)):
+        n = 0
+        for cell in range(begin, behind):
+            if hides[each] and column[cell] == each and level[cell] == hidden:
+                pinned[cell] = 1
+                n += 1
+        while hides[each] and n < most:
+            found = -1
+            for cell in range(begin, behind):
+                is_open = column[cell] == each and level[cell] < hidden
+                if is_open and (found < 0 or loss[cell, level[cell]] > loss[found, level[found]]):
+                    found = cell
+            show(found, hidden, start, person, label, level, one, two, seen, state)
+            pinned[found] = 1
+            n += 1
+
+
+@njit(cache=True, nogil=True)
+def cover(first, end, start, person, column, label, loss, hides, k, most, pinned, level, one, two, seen, state):
+    """Let k persons of a unit have as many hidden cells as are known together, where any cell is hidden.
+
+    `most` are known together, or as many as anybody of the unit has records. Of those who have enough records those are
+    taken first who have most hidden cells already, then those who lose least. Says whether anything was hidden for it.
+    """
+    hidden, has_hidden = state[HIDDEN], False
+    first_person, last_person = person[first], person[end - 1] + 1
+    many = 0
+    for who in range(first_person, last_person):
+        fewest, n_cells = hidden_least(start[who], start[who + 1], column, hides, level, hidden)
+        many = max(many, n_cells)
+    for cell in range(first, end):
+        has_hidden = has_hidden or (hides[column[cell]] and level[cell] == hidden)
+    most, n_done, n_hidden = min(most, many), 0, 0
+    while has_hidden and n_done < k:
+        best, found = -1.0, -1
+        for who in range(first_person, last_person):
+            fewest, n_cells = hidden_least(start[who], start[who + 1], column, hides, level, hidden)
+            if n_cells < most or pinned[start[who]] >= 2:
+                continue
+            worth = 0.0
+            for cell in range(start[who], start[who + 1]):
+                if hides[column[cell]]:
+                    worth = max(worth, loss[cell, level[cell]] if level[cell] < hidden else 1.0)
+            worth = min(fewest, most) + 0.5 * worth
+            if worth > best:
+                best, found = worth, who
+        if found < 0:
+            return False
+        if hidden_least(start[found], start[found + 1], column, hides, level, hidden)[0] < most:
+            n_hidden += 1
+        hide_more(
+            start[found], start[found + 1], start, person, column, label, loss, hides, most, pinned, level, one, two,
+            seen, state,
+        )  # fmt: skip
+        pinned[start[found]] += 2
+        n_done += 1
+    return n_hidden > 0
 
 
 @njit(cache=True, nogil=True)
@@ -248,7 +336,7 @@ def number_labels(first, end, label, place_of_node, one, two, state):
     for at in range(n):
         place_of_node[one[at]] = -1
         one[at] = 0
-    for at in range(n * n):
+    for at in range(n * n if state[HAS_PAIRS] else 0):
         two[at] = 0
     state[N_LABELS] = n
 
@@ -256,14 +344,14 @@ def number_labels(first, end, label, place_of_node, one, two, state):
 @njit(cache=True, nogil=True)
 def show_units(
     units, unit_start, bundle_of_unit, orders, bundle_start, bundle_end, bundle_level, cells, start, person, column,
-    label, loss, plan, k_one, k_two, most_forced, tried, level, was, best, place_of_node, one, two, seen, open_cells,
-    state,
+    label, loss, floor, plan, k_one, k_two, most_forced, hides, covered, tried, pinned, level, was, best, place_of_node,
+    one, two, seen, open_cells, state,
 ):  # fmt: skip
     """Show as much of units as k allows, from `units[0]` to before `units[1]`; `best` has the levels.
 
-    Bundles are lowered from the top in each order, or once from the levels of a plan where there is one; what loses
-    least counts. Then bundles are forced one after the other, what is hidden for it and what else can be shown is
-    lowered again, and that stays where less is lost.
+    Bundles are lowered from the floor in each order, where there is a plan first by that; what loses least counts. Then
+    bundles are forced one after the other, what is hidden for it and what else can be shown is lowered again, and that
+    stays where less is lost.
 
     Parameters
     ----------
@@ -275,14 +363,19 @@ def show_units(
         The cells of each bundle, and the level at which they show its label.
     person, column, label, loss
         Of each cell: its person, its column, and its labels (numbered over all units; changed) with what they lose.
+    floor
+        For each column the level at which cells begin.
     plan
-        (plans, cells): levels to begin with; none or one.
+        (plans, cells): levels that are tried first; none or one.
     k_one, k_two
         How many persons must show a label of a column, and two labels of two columns.
     most_forced
         So many bundles are forced at most in each unit.
-    tried
-        0 for every bundle. What is behind it, but for `best`, is for working in.
+    hides, covered
+        Of which columns hidden values are shared; how many persons must hide how many of them. 0 where that is not
+        asked.
+    tried, pinned
+        0 for every bundle, and for every cell. What is behind it, but for `best`, is for working in.
     """
     hidden = state[HIDDEN]
     for unit in range(units[0], units[1]):
@@ -294,16 +387,15 @@ def show_units(
         least = float(end - first) + 1.0
         for way in range(len(orders)):
             for cell in range(first, end):
-                was[cell] = plan[0, cell] if len(plan) else hidden
+                was[cell] = floor[column[cell]]
             go_to(was, first, end, start, person, label, level, was, one, two, seen, state)
-            if len(plan):
-                hide_broken(first, end, start, person, column, label, k_one, k_two, level, one, two, seen, state)
-                for cell in range(first, end):
-                    was[cell] = level[cell]
-            lower_all(
-                orders[way], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start, person,
-                column, label, k_one, k_two, level, was, one, two, seen, open_cells, state,
-            )  # fmt: skip
+            for by_plan in range(len(plan), -1, -1):
+                state[BY_PLAN] = by_plan
+                lower_all(
+                    orders[way], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start,
+                    person, column, label, floor, plan, pinned, k_one, k_two, level, was, one, two, seen, open_cells,
+                    state,
+                )  # fmt: skip
             now = lost(first, end, level, loss, hidden)
             if now < least - TINY:
                 least = now
@@ -322,14 +414,15 @@ def show_units(
             n_forced += 1
             force(
                 cells, bundle_start[bundle], bundle_end[bundle], bundle_level[bundle], start, person, column, label,
-                k_two, level, one, two, seen, state,
+                floor, k_two, level, one, two, seen, state,
             )  # fmt: skip
-            hide_broken(first, end, start, person, column, label, k_one, k_two, level, one, two, seen, state)
+            hide_broken(first, end, start, person, column, label, floor, k_one, k_two, level, one, two, seen, state)
             for cell in range(first, end):
                 was[cell] = level[cell]
             lower_all(
                 orders[n_forced % len(orders)], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level,
-                cells, start, person, column, label, k_one, k_two, level, was, one, two, seen, open_cells, state,
+                cells, start, person, column, label, floor, plan, pinned, k_one, k_two, level, was, one, two, seen,
+                open_cells, state,
             )  # fmt: skip
             now = lost(first, end, level, loss, hidden)
             if now < least - TINY:
@@ -341,3 +434,16 @@ def show_units(
                 tried[bundle] = 1
             else:
                 go_to(best, first, end, start, person, label, level, was, one, two, seen, state)
+        if covered[0] > 1 and cover(
+            first, end, start, person, column, label, loss, hides, covered[0], covered[1], pinned, level, one, two,
+            seen, state,
+        ):  # fmt: skip
+            hide_broken(first, end, start, person, column, label, floor, k_one, k_two, level, one, two, seen, state)
+            for cell in range(first, end):
+                was[cell] = level[cell]
+            lower_all(
+                orders[0], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start, person,
+                column, label, floor, plan, pinned, k_one, k_two, level, was, one, two, seen, open_cells, state,
+            )  # fmt: skip
+            for cell in range(first, end):
+                best[cell] = level[cell]

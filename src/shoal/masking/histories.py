@@ -24,6 +24,8 @@ MOST_WAYS = 64
 POWERS = (0.7, 1.5)
 """How much more a finer label counts than a coarser one where bundles are tried by what they show."""
 PLANNING_ROUNDS = 8
+SHARED_LOSS = 0.01
+"""Where hidden values are shared, what is lost counts so much in plans, so that to hide one by itself costs most."""
 DEEPEST_PLAN = 256
 """Plans are made where k times two more than the number of levels is no more than this."""
 FIRST_ROOM = 1 << 14
@@ -57,6 +59,16 @@ class HistoryColumn:
     node_of_value: NDArray[np.int32]
     loss_of_level: NDArray[np.float64]
 
+    @property
+    def with_root(self) -> HistoryColumn:
+        """The same with a level more, that shows the same of every value and loses all of it."""
+        n_values, root = self.node_of_value.shape[1], self.node_of_value.max(initial=-1) + 1
+        return HistoryColumn(
+            self.value_of_record,
+            np.append(self.node_of_value, np.full((1, n_values), root, np.int32), axis=0),
+            np.append(self.loss_of_level, np.ones((1, n_values)), axis=0),
+        )
+
 
 @dataclass(frozen=True)
 class Histories:
@@ -79,6 +91,8 @@ class Demand:
     columns: tuple[int, ...]
     knows: str = "values"
     by_group: bool = True
+    shares_hidden: bool = False
+    """Whether what is hidden is an item as well."""
 
     @property
     def deepest(self) -> int:
@@ -109,10 +123,11 @@ def levels_shown(
     Notes
     -----
     Every demand is met where a group has as many persons as it asks for; the persons of a smaller group show nothing
-    of the columns of demands. Neither any one record nor all records of a group that would show a label can show it
-    instead of what they show now without breaking a demand; where k alone is asked and values have no levels, no set of
-    records of a group can show a label that they do not show. The same persons show the same in whatever order records
-    and persons stand. Time and memory are linear in the number of combinations.
+    of the columns of demands. Where what is hidden is an item, nobody of a group or so many persons must have as many
+    records as are known together. Elsewhere neither any one record nor all records of a group that would show a label
+    can show it instead of what they show now without breaking a demand; where k alone is asked and values have no
+    levels, no set of records of a group can show a label that they do not show. The same persons show the same in
+    whatever order records and persons stand. Time and memory are linear in the number of combinations.
     """
     demanded = sorted({column for demand in demands for column in demand.columns})
     levels = [np.zeros(len(histories.person_of_record), np.int8) for _ in histories.columns]
@@ -120,9 +135,11 @@ def levels_shown(
         return levels
     _refuse_too_many(histories, demands)
     ordered = _Ordered(histories, demands, demanded)
+    if not _are_covered(ordered):
+        ordered.show_hidden()
     shown = _show_pairs(ordered, progress, is_quick) if _are_pairs(ordered) else _show(ordered, progress)
     for at, column in enumerate(demanded):
-        levels[column][ordered.record_at] = shown[at]
+        levels[column][ordered.record_at] = np.minimum(shown[at], len(histories.columns[column].node_of_value))
     return levels
 
 
@@ -167,6 +184,8 @@ class _Ordered:
 
     def __init__(self, histories: Histories, demands: Sequence[Demand], demanded: list[int]) -> None:
         self.columns = [histories.columns[column] for column in demanded]
+        self.floor = np.array([len(column.node_of_value) for column in self.columns], np.int64)
+        """The level of each column that shows as little as can be: its root, or the one behind the last."""
         self.demands = demands
         self.place_of_column = {column: at for at, column in enumerate(demanded)}
         self.n_groups = histories.n_groups
@@ -201,6 +220,27 @@ class _Ordered:
         """How many persons there are, also without records."""
         return len(self.group)
 
+    @property
+    def sharing(self) -> list[Demand]:
+        """The demands to which what is hidden is an item."""
+        return [demand for demand in self.demands if demand.shares_hidden and demand.m]
+
+    def hides(self) -> NDArray[np.bool_]:
+        """Of which columns what is hidden is an item."""
+        shared = np.zeros(len(self.columns), np.bool_)
+        for demand in self.sharing:
+            shared[[self.place_of_column[column] for column in demand.columns]] = True
+        return shared
+
+    def show_hidden(self) -> None:
+        """Show what is hidden as a label like any other, where it is an item: the root, at which all begin."""
+        for at in np.flatnonzero(self.hides()):
+            self.columns[at] = self.columns[at].with_root
+
+    def has_root(self, at: int) -> bool:
+        """Whether what is hidden of a column is a label."""
+        return bool(self.floor[at] < len(self.columns[at].node_of_value))
+
     def demands_of(self, places: set[int]) -> Iterator[Demand]:
         """The demands that count single items of one of these columns."""
         for demand in self.demands:
@@ -227,6 +267,11 @@ def _are_pairs(ordered: _Ordered) -> bool:
     )
 
 
+def _are_covered(ordered: _Ordered) -> bool:
+    """Whether hidden values are shared by persons who have as many as are known together."""
+    return _are_pairs(ordered) and any(demand.m > 1 for demand in ordered.sharing)
+
+
 def _most_labels(ordered: _Ordered) -> int:
     """No unit has more labels than this."""
     of_all = sum(int(column.node_of_value.max(initial=-1)) + 1 for column in ordered.columns)
@@ -244,10 +289,11 @@ def _show_pairs(ordered: _Ordered, progress: Progress, is_quick: bool) -> NDArra
     k_one, k_two = _least_persons(ordered)
     unit_start = n_columns * ordered.start[ordered.unit_start]
     plans = _plans(ordered)
-    is_shown = (plans < _n_levels(ordered)[:, None]) & ~ordered.is_closed()[ordered.person]
+    is_shown = (plans < ordered.floor[:, None]) & ~ordered.is_closed()[ordered.person]
     plan = np.where(is_shown, plans, hidden).transpose(0, 2, 1)
     sizes = np.diff(unit_start)
-    most = MOST_FORCED if (k_two > 1).any() and not is_quick else 0
+    has_pairs = bool((k_two > 1).any())
+    most = MOST_FORCED if has_pairs and not is_quick else 0
     forced = np.minimum(most, FORCED_CELLS // np.maximum(sizes, 1))
     is_closed = np.zeros(len(sizes), np.bool_)
     is_closed[ordered.unit] = ordered.is_closed()
@@ -255,12 +301,15 @@ def _show_pairs(ordered: _Ordered, progress: Progress, is_quick: bool) -> NDArra
     n_labels, n_cells = _most_labels(ordered), n_columns * n_records
     best = np.full(n_cells, hidden, np.int8)
     step = max(1, len(sizes) // 50)
+    most_known = max((demand.m for demand in ordered.sharing), default=0)
+    covered = np.array([max((demand.k for demand in ordered.sharing), default=0), most_known])
+    covered *= most_known > 1
     memory = (
-        np.zeros(len(bundles.unit), np.int8),
+        np.zeros(len(bundles.unit), np.int8), np.zeros(n_cells, np.int8),
         np.full(n_cells, hidden, np.int8), np.full(n_cells, hidden, np.int8), best,
         np.full(int(label.max(initial=0)) + 1, -1, np.int32), np.zeros(n_labels, np.int32),
-        np.zeros(n_labels**2, np.int32), np.zeros(n_labels, np.int64), np.zeros(int(sizes.max()), np.int64),
-        np.array([0, 0, hidden]),
+        np.zeros(n_labels**2 if has_pairs else 1, np.int32), np.zeros(n_labels, np.int64),
+        np.zeros(int(sizes.max()), np.int64), np.array([0, 0, hidden, has_pairs, 0]),
     )  # fmt: skip
     for first in range(0, len(sizes), step):
         progress(STAGE, first / len(sizes))
@@ -268,7 +317,8 @@ def _show_pairs(ordered: _Ordered, progress: Progress, is_quick: bool) -> NDArra
             np.array([first, min(first + step, len(sizes))]), unit_start, np.stack([bundle_start[:-1], last]), orders,
             bundles.start, bundles.end, bundles.target.max(axis=1), cells, n_columns * ordered.start,
             np.repeat(ordered.person, n_columns), np.tile(np.arange(n_columns, dtype=np.int8), n_records), label, loss,
-            plan.reshape(len(plan), n_cells).astype(np.int8), k_one, k_two, forced, *memory,
+            ordered.floor.astype(np.int8), plan.reshape(len(plan), n_cells).astype(np.int8), k_one, k_two, forced,
+            ordered.hides(), covered, *memory,
         )  # fmt: skip
     levels = best.reshape(n_records, n_columns).T
     return np.where(levels == hidden, _n_levels(ordered)[:, None], levels).astype(np.int8)
@@ -328,7 +378,6 @@ def _show(ordered: _Ordered, progress: Progress) -> NDArray[np.int8]:
     asked, shares, has_column, persons_of_root = _demands(ordered)
     place, node, loss = _labels(ordered)
     bundles, bundle_start = _bundles(ordered)
-    n_levels = np.array([len(column.node_of_value) for column in ordered.columns], np.int64)
     deepest = max(min(demand.deepest, n_records * n_columns) for demand in ordered.demands) + 2
     level = np.empty((4, n_columns, n_records), np.int8)
     arrays = (
@@ -336,7 +385,7 @@ def _show(ordered: _Ordered, progress: Progress) -> NDArray[np.int8]:
         shares,
         has_column,
         np.array([column.node_of_value.shape[1] for column in ordered.columns], np.int64),
-        n_levels,
+        ordered.floor,
         place,
         node,
         loss,
@@ -401,14 +450,15 @@ def _demands(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.bool_], NDArray[np.int64]]:
     """What is asked, what shares are asked, of which columns, and how many persons each root of the tree has."""
     n_demands, most_items = len(ordered.demands), ordered.value.size
-    asked = np.zeros((n_demands + 1, 6), np.int64)
+    asked = np.zeros((n_demands + 1, 7), np.int64)
     shares = np.zeros((n_demands, 2), np.int64)
     has_column = np.zeros((n_demands, len(ordered.columns)), np.bool_)
     persons_of_root = [0]  # node 0 is where no combination is
     for at, demand in enumerate(ordered.demands):
         m = min(demand.m, most_items)
         by_group = ordered.is_whole and demand.by_group
-        asked[at] = demand.k, m, m + (demand.c is not None), KNOWS[demand.knows], by_group, len(persons_of_root)
+        asked[at, :6] = demand.k, m, m + (demand.c is not None), KNOWS[demand.knows], by_group, len(persons_of_root)
+        asked[at, hiding.SHARES_HIDDEN] = demand.shares_hidden and m > 0
         if demand.c is not None:
             shares[at] = demand.c.numerator, demand.c.denominator
         has_column[at, [ordered.place_of_column[column] for column in demand.columns]] = True
@@ -514,7 +564,7 @@ def _plan(ordered: _Ordered, at: int) -> NDArray[np.int8]:
     level = np.empty(len(cells), np.int8)
     level[order] = coarsening.planned_levels(
         path[:, order],
-        column.loss_of_level[:, value[order]],
+        SHARED_LOSS ** ordered.has_root(at) * column.loss_of_level[:, value[order]],
         person[order],
         weight[order],
         unit_start,
@@ -535,19 +585,19 @@ def _ways(ordered: _Ordered) -> Iterator[tuple[int, dict[int, int]]]:
     for named in sorted(together):
         columns = [ordered.place_of_column[column] for column in named]
         if len(columns) > 1:
-            levels = product(*(range(len(ordered.columns[column].node_of_value) + 1) for column in columns))
+            levels = product(*(range(ordered.floor[column] + 1) for column in columns))
             ways = sorted(levels, key=lambda way: (_loss_of_way(ordered, columns, way), way))
             for way in ways[:-1][:MOST_WAYS]:
                 yield stage, dict(zip(columns, way, strict=True))
                 stage += 1
-    for at, column in enumerate(ordered.columns):
-        for level in range(len(column.node_of_value)):
+    for at in range(len(ordered.columns)):
+        for level in range(ordered.floor[at]):
             yield stage + level, {at: level}
 
 
 def _loss_of_way(ordered: _Ordered, columns: list[int], way: tuple[int, ...]) -> float:
     """What a record loses on average when its columns are shown at given levels; more than all where all is hidden."""
-    if all(level == len(ordered.columns[column].loss_of_level) for column, level in zip(columns, way, strict=True)):
+    if all(level == ordered.floor[column] for column, level in zip(columns, way, strict=True)):
         return 2.0
     return float(_loss_of_records(ordered, dict(zip(columns, way, strict=True))).mean())
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError, did_you_mean
-from shoal.grouping.alike_histories import group_by_histories
+from shoal.grouping.alike_histories import Measured, group_by_histories
 from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.judging.observation import Observation, ShownTimes
 from shoal.masking.hidden_times import hide_times, of_times, without_times
@@ -135,7 +135,7 @@ class Masked:
 
 def asked_of_histories(models: Sequence[Model]) -> list[Asked]:
     """What the models ask of histories."""
-    return [asked for model in models if (asked := model.of_histories) is not None]
+    return [asked for model in models if (asked := model.when_hiding().of_histories) is not None]
 
 
 def changes_histories(models: Sequence[Model], history: History) -> bool:
@@ -167,8 +167,51 @@ def group_with_histories(
     return group_by_histories(
         method, table, of_groups, columns, k=max(each.k for each in asked), weight=history.alike,
         with_counts=with_counts, hierarchies=history.hierarchies if "coarsen" in history.ways else {},
-        progress=progress, rng=rng,
+        measured=_what_is_lost(table, columns, asked, history), progress=progress, rng=rng,
     )  # fmt: skip
+
+
+def _what_is_lost(table: Table, columns: Sequence[str], asked: Sequence[Asked], history: History) -> Measured | None:
+    """How to measure what persons lose of histories in groups, by hiding them; None where one value is known at most.
+
+    Whoever has values hidden loses as much per person and column as a quasi-identifier that is hidden.
+    """
+    known = [
+        each
+        for each in asked
+        if not each.of_counts and each.knows in ("values", "records") and set(each.columns or ()) <= set(columns)
+    ]
+    if all(each.m < 2 for each in known):
+        return None
+    laid = {name: _Laid.of(table.sensitive[name], history) for name in columns}
+    demands = _demands(known, columns)
+
+    def lost(persons: NDArray[np.int64], group: NDArray[np.int64], n_groups: int) -> float:
+        place = np.full(table.n_persons, -1, np.int32)
+        place[persons] = np.arange(len(persons))
+        some = place[table.person_of_record] >= 0
+        histories = Histories(
+            group_of_person=group.astype(np.int32),
+            n_groups=n_groups,
+            person_of_record=place[table.person_of_record[some]],
+            columns=tuple(replace(each.arrays, value_of_record=each.column.codes[some]) for each in laid.values()),
+        )
+        levels = levels_shown(histories, demands, is_quick=True)
+        shown = zip(laid.values(), levels, strict=True)
+        return len(persons) * sum(each.lost(level, each.column.codes[some]) for each, level in shown)
+
+    return lost
+
+
+def _demands(asked: Sequence[Asked], names: Sequence[str], times: int = 1) -> list[Demand]:
+    """What is asked of columns by their numbers, of so many times as many persons."""
+    return [
+        Demand(
+            k=each.k * times, m=each.m, c=each.c, knows=each.knows, by_group=each.with_quasi,
+            shares_hidden=each.shares_hidden, columns=tuple(names.index(name) for name in each.columns or names),
+        )
+        for each in asked
+    ]  # fmt: skip
 
 
 def mask_histories(
@@ -217,7 +260,8 @@ def _hidden(
 ) -> tuple[dict[str, NDArray[np.int8]], NDArray[np.bool_]]:
     """The level at which each record shows each column, and which records leave."""
     keep = np.ones(table.n_records, np.bool_)
-    has_counts = k > 1 or history.record_steps is not None
+    together = [each for each in demands if each.shares_hidden and each.m > 1]
+    has_counts = k > 1 or history.record_steps is not None or bool(together)
     is_quick = has_counts or "leave-out" in history.ways  # until it is known which records leave
     while True:  # records that are left out take their values with them, so that others may have to be hidden
         levels = _levels(table, grouping, laid, demands, keep, times_k, progress, is_quick=is_quick)
@@ -225,7 +269,7 @@ def _hidden(
         if "leave-out" in history.ways:
             fewer &= ~_nothing_left(table, laid, levels, keep)
         if has_counts:
-            fewer = _counted(table, grouping, laid, levels, fewer, k, history.record_steps, models)
+            fewer = _counted(table, grouping, laid, levels, fewer, k, history.record_steps, models, together)
         if (fewer == keep).all():
             if not is_quick or not any(each.m > 1 for each in demands):
                 return levels, keep
@@ -362,16 +406,23 @@ class _Laid:
         hidden = pl.Series(level == self.n_levels)
         return pl.select(pl.when(hidden).then(pl.lit(HIDDEN)).otherwise(text)).to_series().rename(values.name)
 
+    def losses(self) -> NDArray[np.float64]:
+        """What each code loses at each level; hidden comes last."""
+        return np.append(self.arrays.loss_of_level, np.ones((1, self.arrays.loss_of_level.shape[1])), axis=0)
+
+    def lost(self, level: NDArray[np.int8], codes: NDArray[np.int32]) -> float:
+        """What records lose on average."""
+        return float(self.losses()[level, codes].mean()) if len(level) else 0.0
+
     def told(self, level: NDArray[np.int8], codes: NDArray[np.int32]) -> ColumnShown:
         """What records show, counted."""
         n_by_level = np.bincount(level, minlength=self.n_levels + 1)
-        loss = np.append(self.arrays.loss_of_level, np.ones((1, self.arrays.loss_of_level.shape[1])), axis=0)
         return ColumnShown(
             name=self.column.name,
             n_records=len(level),
             n_by_level=tuple(int(n) for n in n_by_level[: self.n_levels]),
             hidden=int(n_by_level[self.n_levels]),
-            loss=float(loss[level, codes].mean()) if len(level) else 0.0,
+            loss=self.lost(level, codes),
         )
 
 
@@ -414,13 +465,7 @@ def _levels(
             columns=tuple(replace(each.arrays, value_of_record=each.column.codes[of_some]) for each in laid.values()),
             time_of_record=None if moments is None else moments[of_some[keep]],
         )
-        demands = [
-            Demand(
-                k=each.k * int(times), m=each.m, c=each.c, knows=each.knows, by_group=each.with_quasi,
-                columns=tuple(names.index(name) for name in each.columns or names),
-            )
-            for each in asked
-        ]  # fmt: skip
+        demands = _demands(asked, names, int(times))
         for name, level in zip(names, levels_shown(histories, demands, progress, is_quick=is_quick), strict=True):
             hidden[name][of_some] = level
     return hidden
@@ -460,17 +505,17 @@ def _counted(
     k: int,
     steps: Sequence[int] | None,
     models: Sequence[Model],
+    together: Sequence[Asked],
 ) -> NDArray[np.bool_]:
     """Fewer records for some, so that enough others have as many, in steps; those go first that show least."""
     pseudonym = table.pseudonym_of_record
     records = np.bincount(pseudonym[keep], minlength=table.n_pseudonyms)
-    fewer = numbers_kept(table, grouping, records, k=k, steps=steps, models=models)
+    fewer = numbers_kept(table, grouping, records, k=k, steps=steps, models=models, hidden_together=together)
     loss = np.zeros(table.n_records)
     rarity = np.zeros(table.n_records)
     code = np.zeros(table.n_records, np.int64)
     for name, each in laid.items():
-        all_levels = np.append(each.arrays.loss_of_level, np.ones((1, each.arrays.loss_of_level.shape[1])), axis=0)
-        loss += all_levels[levels[name], each.column.codes]
+        loss += each.losses()[levels[name], each.column.codes]
         rarity -= np.bincount(each.column.codes, minlength=each.column.n_codes)[each.column.codes]
         code = code * each.column.n_codes + each.column.codes
     kept = np.flatnonzero(keep)

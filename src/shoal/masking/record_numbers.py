@@ -12,7 +12,7 @@ from shoal.masking.histories import records_kept
 from shoal.models.contract import Model
 from shoal.models.counts import SPREAD, GroupCounts
 from shoal.models.exact import BoolArray, IntArray
-from shoal.models.histories import alike
+from shoal.models.histories import Asked, alike
 from shoal.table.table import Table
 
 
@@ -24,6 +24,7 @@ def numbers_kept(
     k: int,
     steps: Sequence[int] | None,
     models: Sequence[Model],
+    hidden_together: Sequence[Asked] = (),
 ) -> IntArray:
     """How many records each pseudonym keeps of those that it has.
 
@@ -37,10 +38,15 @@ def numbers_kept(
         The numbers that there may be; None where there may be any.
     models
         Those of how records are spread over persons still hold.
+    hidden_together
+        What is asked of values that are hidden together: k persons of a group have m records, or nobody has.
     """
     if steps is not None:
         records = step_below(records, steps)
     group = grouping.group_of_person[table.person_of_pseudonym].astype(np.int64)
+    for asked in hidden_together:
+        unit = group if asked.with_quasi else np.zeros_like(group)
+        records = as_many_as_enough(table.person_of_pseudonym, unit, records, asked.k, asked.m)
     if k > 1:
         records = _of_enough(table.person_of_pseudonym, group, records, k)
     spread = [model for model in models if model.needs <= SPREAD]
@@ -51,6 +57,18 @@ def step_below(records: IntArray, steps: Sequence[int]) -> IntArray:
     """The largest step that is at most as large as each number; 0 where there is none."""
     known = np.append(0, np.asarray(steps, np.int64))
     return known[np.searchsorted(known, records, side="right") - 1]
+
+
+def as_many_as_enough(person: IntArray, group: IntArray, records: IntArray, k: int, m: int) -> IntArray:
+    """Fewer records for those of a group who have up to m of them together with fewer than k persons."""
+    records = records.copy()
+    n_groups = int(group.max(initial=-1)) + 1
+    for number in range(m, 1, -1):
+        has = records >= number
+        _, one = np.unique(alike([group[has], person[has]]), return_index=True)
+        too_few = np.bincount(group[has][one], minlength=n_groups) < k
+        records[has & too_few[group]] = number - 1
+    return records
 
 
 def _of_enough(person: IntArray, group: IntArray, records: IntArray, k: int) -> IntArray:

@@ -160,6 +160,10 @@ class Model(ABC):
         """
         return self
 
+    def when_hiding(self) -> Model:
+        """What it asks of a release in which shoal hides values itself."""
+        return self
+
     def largest_share_of_a_value(self) -> float | None:
         """The largest share of a group's persons that it leaves to one value, where it says so."""
         return None

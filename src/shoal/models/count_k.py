@@ -11,7 +11,7 @@ from shoal.models.contract import Model
 from shoal.models.counts import HISTORIES, GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, as_count
 from shoal.models.histories import Asked
-from shoal.models.history_k import histories_of
+from shoal.models.known_histories import histories_of
 from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.parts import option
 

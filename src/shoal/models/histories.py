@@ -44,6 +44,8 @@ class Asked:
     knows: Knows = "values"
     of_counts: bool = False
     """Whether it is the number of records that is known."""
+    shares_hidden: bool = False
+    """Whether a hidden value counts as a value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,49 @@ class HistoryCounts:
     def as_one_group(self) -> HistoryCounts:
         """The same where nobody knows quasi-identifiers: all records lie in one group."""
         return replace(self, group_of_record=np.zeros_like(self.group_of_record), n_groups=1)
+
+    def shares_hidden(self, k: int, m: int, columns: Sequence[str] | None, knows: Knows, *, model: str) -> BoolArray:
+        """Groups in which whoever knows m items has k persons to choose from, also where what is known is hidden.
+
+        Either k persons hide so much that any m items may be theirs, or what is hidden is shown by k persons as if it
+        were a value, alone and beside others.
+        """
+        named = [name for name in self.columns_meant(columns, model=model) if name != self.time]
+        shared = self._who_hides(named, m, knows) >= k
+        is_hidden = np.zeros(len(self.group_of_record), np.bool_)
+        for name in named:
+            is_hidden |= self.codes[name] == NOTHING
+        shared |= np.bincount(self.group_of_record[is_hidden], minlength=self.n_groups) == 0
+        if m == 0 or shared.all():
+            return shared | (m == 0)
+        own = ~shared[self.group_of_record]
+        codes = {
+            name: np.where(each == NOTHING, each.max(initial=0) + 1, each)[own] for name, each in self.codes.items()
+        }
+        as_values = replace(
+            self, codes=codes, group_of_record=self.group_of_record[own], person_of_record=self.person_of_record[own],
+            pseudonym_of_record=None if self.pseudonym_of_record is None else self.pseudonym_of_record[own],
+            moment_of_record=None if self.moment_of_record is None else self.moment_of_record[own],
+            gap_of_record=None if self.gap_of_record is None else self.gap_of_record[own],
+        )  # fmt: skip
+        return shared | (as_values.fewest(m, columns, knows, model=model) >= k)
+
+    def _who_hides(self, columns: Sequence[str], m: int, knows: Knows) -> IntArray:
+        """How many persons of each group have a pseudonym with m hidden values in every column.
+
+        Where whole records are known: with m records that show nothing.
+        """
+        pseudonym = self.person_of_record if self.pseudonym_of_record is None else self.pseudonym_of_record
+        hidden = [self.codes[name] == NOTHING for name in columns]
+        if knows != "values":
+            hidden = [np.logical_and.reduce(hidden)] if hidden else []
+        _, first, number = np.unique(alike([self.group_of_record, pseudonym]), return_index=True, return_inverse=True)
+        does = np.ones(len(first), np.bool_)
+        for each in hidden:
+            does &= np.bincount(number[each], minlength=len(first)) >= m
+        group, person = self.group_of_record[first][does], self.person_of_record[first][does]
+        _, one = np.unique(alike([group, person]), return_index=True)
+        return np.bincount(group[one], minlength=self.n_groups)
 
     def columns_meant(self, columns: Sequence[str] | None, *, model: str) -> list[str]:
         """The columns that a model is about: those named, or all sensitive ones."""

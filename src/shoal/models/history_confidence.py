@@ -12,14 +12,14 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.models.contract import Model, as_share
 from shoal.models.counts import HISTORIES, GroupCounts
-from shoal.models.exact import BoolArray, FloatArray, IntArray, Threshold, as_choice, as_fraction, ratio_at_most, share
-from shoal.models.histories import KNOWS, Asked, Knows
-from shoal.models.history_k import checked_answer, checked_columns, checked_m, histories_of, known_in_words
+from shoal.models.exact import BoolArray, FloatArray, IntArray, Threshold, as_fraction, ratio_at_most, share
+from shoal.models.histories import Asked, Knows
+from shoal.models.known_histories import KnownHistories, known
 from shoal.parts import option
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistoryConfidence(Model):
+class HistoryConfidence(KnownHistories):
     """Whoever knows m published values of a person learns no further value of theirs with more than confidence c.
 
     Of the persons of a group who show a combination of at most m values, at most a share c shows any one other value
@@ -47,19 +47,10 @@ class HistoryConfidence(Model):
             "history confidence: who knows a value of a person learns no other with more than this share.", metavar="C"
         )
     )
-    m: int = field(default=1, metadata=option("How many values of a person are known, 0 to 2.", metavar="M"))
-    columns: Sequence[str] | None = field(
-        default=None, metadata=option("The columns of which values are known.", metavar="C,...")
-    )
-    with_quasi: bool = field(
-        default=True,
-        metadata=option(
-            "Whether quasi-identifiers are known too.", metavar="yes|no", flag="history-confidence-with-quasi"
-        ),
-    )
-    knows: Knows = field(
-        default="values", metadata=option("What is known: values, records, times or order.", metavar="WHAT")
-    )
+    m: int = field(default=1, metadata=known("m", flags="history-confidence", most=2))
+    columns: Sequence[str] | None = field(default=None, metadata=known("columns", flags="history-confidence"))
+    with_quasi: bool = field(default=True, metadata=known("with_quasi", flags="history-confidence"))
+    knows: Knows = field(default="values", metadata=known("knows", flags="history-confidence"))
     name: ClassVar[str] = "history-confidence"
     needs: ClassVar[frozenset[str]] = HISTORIES
     monotone: ClassVar[bool] = True
@@ -70,19 +61,13 @@ class HistoryConfidence(Model):
         if not 0 < c <= 1:
             raise ParameterError(f"c must lie in (0, 1], got {float(c):g}.")
         object.__setattr__(self, "c", c)
-        object.__setattr__(self, "m", checked_m(self.m))
+        self._check_known()
         if self.m > 2:
             raise ParameterError("m must be at most 2 for history-confidence, which looks at one value more.")
-        object.__setattr__(self, "columns", checked_columns(self.columns))
-        object.__setattr__(self, "with_quasi", checked_answer(self.with_quasi, name="with_quasi"))
-        as_choice(self.knows, name="knows", choices=KNOWS)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""
-        quasi = "the quasi-identifiers" if self.with_quasi else ""
-        known = known_in_words(self.m, self.knows, self.columns) if self.m else "of a person" if quasi else "nothing"
-        told = f"{quasi}{' and ' if quasi and self.m else ' '}{known}".strip()
-        return f"Whoever knows {told} learns no other value with more than {as_share(self.c)} confidence"
+        return f"{self.who} learns no other value with more than {as_share(self.c)} confidence"
 
     @property
     def of_histories(self) -> Asked:
@@ -106,6 +91,5 @@ class HistoryConfidence(Model):
         return share(*self._surest(groups))
 
     def _surest(self, groups: GroupCounts) -> tuple[IntArray, IntArray]:
-        seen = histories_of(groups, with_quasi=self.with_quasi)
-        part, whole = seen.surest(self.m, self.columns, self.knows, model=self.name)
+        part, whole = self._seen(groups).surest(self.m, self.columns, self.knows, model=self.name)
         return (part, whole) if self.with_quasi else (np.repeat(part, len(groups)), np.repeat(whole, len(groups)))

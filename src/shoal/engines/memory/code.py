@@ -56,7 +56,7 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
     table = table if job.kind_of_frame is None else replace(table, kind_of_frame=job.kind_of_frame)
     refuse_unconfirmed(table.frame, schema)
     table, faced = against_adversary(table, job.models, job.policy.knowledge, is_linked=job.mask.links_values)
-    models = tuple(faced)
+    models = tuple(model.when_hiding() for model in faced)
     population = population_for(models, job.policy.population, schema, folder=job.policy.folder)
     refuse_unknown_population(models, schema, population)
     refuse_unfit(table, models)
