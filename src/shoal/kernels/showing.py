@@ -434,7 +434,7 @@ def show_units(
                 tried[bundle] = 1
             else:
                 go_to(best, first, end, start, person, label, level, was, one, two, seen, state)
-        if covered[0] > 1 and cover(
+        if covered[0] > 1 and first < end and cover(
             first, end, start, person, column, label, loss, hides, covered[0], covered[1], pinned, level, one, two,
             seen, state,
         ):  # fmt: skip

@@ -263,8 +263,13 @@ def _hidden(
     together = [each for each in demands if each.shares_hidden and each.m > 1]
     has_counts = k > 1 or history.record_steps is not None or bool(together)
     is_quick = has_counts or "leave-out" in history.ways  # until it is known which records leave
+    of_group = grouping.group_of_record(table)
+    levels = {name: np.full(table.n_records, each.n_levels, np.int8) for name, each in laid.items()}
+    anew = np.ones(grouping.n_groups, np.bool_)
     while True:  # records that are left out take their values with them, so that others may have to be hidden
-        levels = _levels(table, grouping, laid, demands, keep, times_k, progress, is_quick=is_quick)
+        shown = _levels(table, grouping, laid, demands, keep & anew[of_group], times_k, progress, is_quick=is_quick)
+        for name, level in shown.items():
+            levels[name] = np.where(anew[of_group], level, levels[name])
         fewer = keep.copy()
         if "leave-out" in history.ways:
             fewer &= ~_nothing_left(table, laid, levels, keep)
@@ -274,6 +279,9 @@ def _hidden(
             if not is_quick or not any(each.m > 1 for each in demands):
                 return levels, keep
             is_quick = False
+            anew[:] = True
+        elif all(each.with_quasi for each in demands):
+            anew = np.bincount(of_group[keep & ~fewer], minlength=grouping.n_groups) > 0
         keep = fewer
 
 
@@ -453,11 +461,11 @@ def _levels(
     if together:
         of_record, group = table.pseudonym_of_record, group[table.person_of_pseudonym]
     of_group = grouping.group_of_record(table)
-    moments = _moments(table, keep)
+    moments = _moments(table, keep) if any(each.knows in ("times", "order") for each in asked) else None
     for times in np.unique(times_k):
-        own = np.unique(group[times_k[group] == times])
         of_some = keep & (times_k == times)[of_group]
         persons, person = np.unique(of_record[of_some], return_inverse=True)
+        own = np.unique(group[persons])
         histories = Histories(
             group_of_person=np.searchsorted(own, group[persons]).astype(np.int32),
             n_groups=len(own),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -68,6 +68,9 @@ class HistoryCounts:
     """The column of times, which named as a column of histories stands for the days between a person's records."""
     gap_of_record: IntArray | None = None
     """The code of the days since the person's record before; `NOTHING` for the first, or where days are not shown."""
+
+    _fewest: dict[tuple[object, ...], IntArray] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was counted already; a model asks whether it holds and what it reached."""
 
     @cached_property
     def persons(self) -> IntArray:
@@ -146,6 +149,12 @@ class HistoryCounts:
 
     def fewest(self, m: int, columns: Sequence[str] | None, knows: Knows, *, model: str) -> IntArray:
         """The fewest persons of each group who show any one combination of at most m items that is shown there."""
+        asked = (m, None if columns is None else tuple(columns), knows)
+        if asked not in self._fewest:
+            self._fewest[asked] = self._counted(m, columns, knows, model=model)
+        return self._fewest[asked]
+
+    def _counted(self, m: int, columns: Sequence[str] | None, knows: Knows, *, model: str) -> IntArray:
         from shoal.kernels import combining
 
         fewest = self.persons.astype(np.int64)
