@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -15,9 +17,10 @@ import shoal
 from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.grouping.grouping import Grouping, without_left_out
 from shoal.grouping.lattice import Lattice, Search
+from shoal.judging.population_table import PopulationTable
 from shoal.table.table import Table
 from tests.laws.twins import twin_of
-from tests.naive.full_domain import Best, Record, Tree, at_levels, full_domain
+from tests.naive.full_domain import Best, Record, Tree, at_levels, full_domain, least_loss_of_a_sample
 
 PATHS = [
     ("a1", "a", "ab", "*"), ("a2", "a", "ab", "*"), ("b1", "b", "ab", "*"), ("c1", "c", "cd", "*"),
@@ -240,3 +243,44 @@ def test_a_method_leaves_out_no_more_than_it_may() -> None:
 def test_a_budget_is_a_number_of_persons_or_a_share(share: Any) -> None:
     with pytest.raises(shoal.errors.ShoalError, match="such as '5%'"):
         shoal.protect(a_town(), SCHEMA, [shoal.KAnonymity(k=2)], max_suppressed=share)
+
+
+PEOPLE = st.lists(
+    st.fixed_dictionaries({"town": st.sampled_from([path[0] for path in PATHS]), "sex": st.sampled_from(SEXES)}),
+    min_size=2, max_size=14,
+)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(PEOPLE, PEOPLE, st.integers(1, 5), st.sampled_from([1.0, 0.6, 0.4]), st.integers(0, 4))
+def test_the_best_levels_of_a_sample_are_those_of_the_definition(
+    sample: list[dict[str, str]], others: list[dict[str, str]], k: int, mean_risk: float, may_leave_out: int
+) -> None:
+    schema = shoal.Schema(quasi=[shoal.Nominal("town", TOWNS), shoal.Nominal("sex")])
+    table = Table.from_frame(pl.DataFrame(sample), schema)
+    population = [*sample, *others]
+    table = replace(table, beside=PopulationTable.of(pl.DataFrame(population), schema).beside(table))
+    lattice = Lattice(table, [shoal.KMap(k=k), shoal.AverageRisk(r=str(mean_risk))], may_leave_out=may_leave_out)
+    found = Search(lattice, lowest=(0, 0), highest=lattice.top, seconds=60).run(lambda done: None)
+    trees = {"town": TREES["town"], "sex": TREES["sex"]}
+    expected = least_loss_of_a_sample(
+        sample, population, trees, k=k, mean_risk=mean_risk, may_leave_out=may_leave_out
+    )  # fmt: skip
+    assert (found.best is None) == (expected is None)
+    if found.best is not None:
+        assert found.best.loss == pytest.approx(expected, abs=1e-8)
+
+
+def test_other_methods_lose_no_promise_that_this_one_keeps() -> None:
+    rng = np.random.default_rng(2)
+    town = pl.DataFrame({"town": rng.choice([path[0] for path in PATHS], 400), "sex": rng.choice(SEXES, 400)})
+    schema = shoal.Schema(quasi=[shoal.Nominal("town", TOWNS), shoal.Nominal("sex")], weight="w")
+    drawn = town.gather_every(8).with_columns(w=pl.lit(8.0))
+    for model in (
+        shoal.KMap(k=60, population=town), shoal.KMap(k=60, estimator="weights"), shoal.AverageRisk(r="0.1"),
+        shoal.ExpectedReidentifications(n=0.5), shoal.PopulationUniqueness(share="0.001"),
+        shoal.NoAttack(gain=59, cost=1, attacker="journalist", population=town),
+    ):  # fmt: skip
+        release = shoal.protect(drawn, schema, [model], method="full-domain", max_suppressed="10%", seed=1)
+        assert release.verdict.holds
+        assert release.to_dict()["lattice"]["is_optimal"]

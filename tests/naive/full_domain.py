@@ -75,3 +75,47 @@ def full_domain(
     found = [at_levels(records, trees, levels, holds, weights or {}) for levels in product(*ranges)]
     possible = [best for best in found if len(best.left_out) <= may_leave_out and best.groups]
     return min(possible, key=lambda best: (round(best.loss, 9), best.levels), default=None)
+
+
+def least_loss_of_a_sample(
+    sample: list[dict[str, Any]],
+    population: list[dict[str, Any]],
+    trees: dict[str, Tree],
+    *,
+    k: int = 1,
+    mean_risk: float = 1.0,
+    may_leave_out: int = 0,
+) -> float | None:
+    """The least loss at which k persons of the population are in every cell, and the mean of 1 / persons is small.
+
+    Every person has one record. Cells with fewer of the population are left out; then the smallest cells, those first
+    that show least, as few as it takes.
+    """
+    heights = [len(next(iter(tree.values()))[0]) for tree in trees.values()]
+    found = []
+    for levels in product(*map(range, heights)):
+
+        def nodes(person: dict[str, Any], levels: tuple[int, ...] = levels) -> tuple[Any, ...]:
+            return tuple(
+                tree[person[name]][0][level] for (name, tree), level in zip(trees.items(), levels, strict=True)
+            )
+
+        def lost(person: dict[str, Any], levels: tuple[int, ...] = levels) -> list[float]:
+            return [tree[person[name]][1][level] for (name, tree), level in zip(trees.items(), levels, strict=True)]
+
+        cells: dict[Any, list[dict[str, Any]]] = {}
+        for person in sample:
+            cells.setdefault(nodes(person), []).append(person)
+        kept = [own for at, own in cells.items() if sum(nodes(other) == at for other in population) >= k]
+        kept.sort(key=lambda own: (len(own), -sum(lost(own[0]))))
+        while kept and len(kept) > mean_risk * sum(map(len, kept)):
+            kept.pop(0)
+        n_kept = sum(map(len, kept))
+        if not kept or len(sample) - n_kept > may_leave_out:
+            continue
+        mean = 1.0
+        for at in range(len(trees)):
+            of_column = sum(lost(person)[at] for own in kept for person in own) + len(sample) - n_kept
+            mean *= (1 + of_column / len(sample)) ** (1 / len(trees))
+        found.append(mean - 1)
+    return min(found, default=None)

@@ -45,6 +45,9 @@ class FullDomain(Method):
     answer is the best there is, unless time runs out. Where models allow it, levels are passed over because higher ones
     leave out too many already.
 
+    Models of samples are asked of the cells themselves: of k-map and delta-presence the persons of the population who
+    are in the same cell are counted; for models of the whole table the smallest cells are left out until they hold.
+
     A person whose records differ in a column at its level is shown there at the lowest node above all of them, which
     then lies higher. A column without a hierarchy is shown as it is or not at all.
 
@@ -78,6 +81,7 @@ class FullDomain(Method):
     is_in_app: ClassVar[bool] = True
     keeps_models: ClassVar[bool] = True
     is_one_for_all: ClassVar[bool] = True
+    asks_of_samples: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("weights", "lowest", "highest"):

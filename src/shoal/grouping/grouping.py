@@ -92,6 +92,8 @@ class Method(Part, ABC):
     sentence: ClassVar[str] = "Groups are formed in a way of its own."
     keeps_models: ClassVar[bool] = False
     """Whether each of its groups meets each model; the verdict is recounted in any case."""
+    asks_of_samples: ClassVar[bool] = False
+    """Whether it asks models of samples and populations by itself; for others sizes of groups are tried."""
     is_one_for_all: ClassVar[bool] = False
     """Whether groups follow from classes that are the same for all, so that nobody can be moved to another."""
     leaves_out_freely: ClassVar[bool] = False

@@ -17,7 +17,7 @@ from shoal.grouping.model_check import Judge
 from shoal.kernels import lattice as kernels
 from shoal.kernels.trees import Limits
 from shoal.models.contract import Model, SpreadLimits, limits_of
-from shoal.models.counts import SPREAD
+from shoal.models.counts import IN_POPULATION, SPREAD, WEIGHTS, GroupCounts, PopulationCounts
 from shoal.table.columns import has_hierarchy
 from shoal.table.levels import Levels, levels_of
 from shoal.table.table import QuasiColumn, Table
@@ -82,6 +82,8 @@ class Cells(NamedTuple):
     node: NDArray[np.int32]
     counts: NDArray[np.int64]
     cell_of_kind: NDArray[np.int32]
+    drawn_from: NDArray[np.float64]
+    """Where models of samples are asked: the persons of the population, and the weights of those of the table."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,16 @@ class Lattice:
         self.table = table
         self.models = tuple(models)
         self.may_leave_out = may_leave_out
-        self.trees = [tree_of(table, levels_for_all(column)) for column in table.quasi.values()]
+        whole = table.beside or table
+        self.trees = [tree_of(whole, levels_for_all(column)) for column in whole.quasi.values()]
         given = np.ones(len(self.trees)) if weights is None else np.asarray(weights, np.float64)
         self.weights = given / given.sum()
         self.aggregate = aggregate
+        self.of_whole = [model for model in models if model.is_of_whole_table]
+        self.of_population = [
+            model for model in models if not model.is_of_whole_table and model.needs & (IN_POPULATION | WEIGHTS)
+        ]
+        models = [model for model in models if model not in self.of_whole and model not in self.of_population]
         limits = limits_of(models)
         decides = limits is not None and limits.fits(table.n_records)
         self.limits = Limits(*(limits if limits is not None and decides else SpreadLimits()).in_whole_numbers)
@@ -160,13 +168,25 @@ class Lattice:
         """The kind of each person, and all kinds at the lowest levels, in the order of their values."""
         nodes = np.stack([tree.node_of_person for tree in self.trees], axis=1).astype(np.int32)
         distinct, inverse = np.unique(nodes, axis=0, return_inverse=True)
-        kind: NDArray[np.int32] = inverse.reshape(-1).astype(np.int32)
+        kind, others = np.split(inverse.reshape(-1).astype(np.int32), [self.table.n_persons])
         records = self.table.records_of_person
         counts = np.zeros((len(distinct), 4), np.int64)
         for at, each in enumerate((np.ones_like(records), records, records**2)):
             np.add.at(counts[:, at], kind, each)
         np.maximum.at(counts[:, 3], kind, records)
-        return kind, Cells(np.ascontiguousarray(distinct), counts, np.arange(len(distinct), dtype=np.int32))
+        drawn_from = np.zeros((len(distinct), 2 if self.of_whole or self.of_population else 0))
+        if drawn_from.shape[1]:
+            drawn_from[:, 0] = np.bincount(others, minlength=len(distinct))
+            drawn_from[:, 1] = np.bincount(kind, weights=self._weights(), minlength=len(distinct))
+        return kind, Cells(np.ascontiguousarray(distinct), counts, np.arange(len(distinct), dtype=np.int32), drawn_from)
+
+    def _weights(self) -> NDArray[np.float64]:
+        """How many persons of the population each person stands for, as far as that is known."""
+        weights = np.zeros(self.table.n_persons)
+        sample = self.table.sample
+        if sample is not None and sample.weight is not None:
+            weights[self.table.person_of_record] = sample.weight
+        return weights
 
     def _losses_of_levels(self) -> list[NDArray[np.float64]]:
         """For each quasi-identifier and level what is lost where nobody is left out; it rises with the level."""
@@ -217,7 +237,10 @@ class Lattice:
         source = min(known, key=lambda cells: len(cells.node), default=self.base)
         up = np.concatenate([tree.up[level] for tree, level in zip(self.trees, vector, strict=True)])
         cell_of, node, counts = kernels.rolled_up(source.node, up, self._start, source.counts)
-        made = Cells(node, counts, cell_of[source.cell_of_kind])
+        drawn_from = np.zeros((len(node), source.drawn_from.shape[1]))
+        for at in range(drawn_from.shape[1]):
+            drawn_from[:, at] = np.bincount(cell_of, weights=source.drawn_from[:, at], minlength=len(node))
+        made = Cells(node, counts, cell_of[source.cell_of_kind], drawn_from)
         self._kept[vector] = made
         self._n_kept += len(node)
         while self._n_kept > MOST_CELLS_KEPT and len(self._kept) > 1:
@@ -228,7 +251,7 @@ class Lattice:
         """Whether levels can be published, and what is lost."""
         if vector not in self.looked:
             cells = self.cells(vector, below)
-            leaves = ~self._holds(cells)
+            leaves = ~self._thinned(cells, self._holds(cells))
             self.looked[vector] = self._measured(vector, cells, leaves)
         return self.looked[vector]
 
@@ -242,11 +265,61 @@ class Lattice:
     def _holds(self, cells: Cells) -> NDArray[np.bool_]:
         """Which cells meet every model; those of sensitive values are asked only where the others leave enough."""
         holds = kernels.keeps_to(cells.counts, self.limits)
+        if self.of_population:
+            holds &= self._holds_in_population(cells)
         if not self.judge.models or not holds.any():
             return holds
         if int(cells.counts[~holds, 0].sum()) > self.may_leave_out:
             return holds  # too many are left out already
-        return holds & self._judged(self.judge, cells.cell_of_kind[self.kind_of_person], len(holds))
+        cell_of_person = cells.cell_of_kind[self.kind_of_person]
+        has_persons, cell = np.unique(cell_of_person, return_inverse=True)  # others are of the population alone
+        holds[has_persons] &= self._judged(self.judge, cell.reshape(-1).astype(np.int32), len(has_persons))
+        return holds
+
+    def _counts(self, cells: Cells, which: NDArray[np.int64]) -> GroupCounts:
+        """Some cells as models of samples see them."""
+        persons, records, squares, most = cells.counts[which].T
+        in_population, weights = cells.drawn_from[which].T
+        outside = int(cells.drawn_from[cells.counts[:, 0] == 0, 0].sum())
+        return GroupCounts(
+            persons=persons, records=records, squared_records=squares, most_records=most,
+            population=PopulationCounts(persons=in_population.astype(np.int64), outside=outside, weights=weights),
+        )  # fmt: skip
+
+    def _holds_in_population(self, cells: Cells) -> NDArray[np.bool_]:
+        """Which cells meet the models that ask for those of the population who are in the same cell."""
+        which = np.flatnonzero(cells.counts[:, 0])
+        counts = self._counts(cells, which)
+        holds = np.zeros(len(cells.counts), np.bool_)
+        holds[which] = np.logical_and.reduce([model.holds(counts) for model in self.of_population])
+        return holds
+
+    def _thinned(self, cells: Cells, keeps: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The cells that are kept without the smallest, as few as it takes for models of the whole table to hold.
+
+        Of equally small ones those go first that show least. None are kept where not even all that may go are enough.
+        """
+        may_leave = self.may_leave_out - int(cells.counts[~keeps, 0].sum())
+        if not self.of_whole or may_leave < 0 or not keeps.any():
+            return keeps
+        at = np.flatnonzero(keeps)
+        lost = self._share[self._start + cells.node[at]].sum(axis=1)
+        at = at[np.lexsort((-lost, cells.counts[at, 0]))]
+
+        def holds(n_left_out: int) -> bool:
+            counts = self._counts(cells, at[n_left_out:])
+            return all(bool(model.holds(counts).all()) for model in self.of_whole)
+
+        all_but_one = np.cumsum(cells.counts[at[:-1], 0])  # somebody stays
+        fails, meets = -1, int(np.searchsorted(all_but_one, may_leave, side="right"))
+        if not holds(meets):
+            return np.zeros_like(keeps)
+        while meets - fails > 1:
+            middle = (fails + meets) // 2
+            fails, meets = (fails, middle) if holds(middle) else (middle, meets)
+        kept = keeps.copy()
+        kept[at[:meets]] = False
+        return kept
 
     @staticmethod
     def _judged(judge: Judge, cell_of_person: NDArray[np.int32], n_cells: int) -> NDArray[np.bool_]:
@@ -273,7 +346,7 @@ class Lattice:
             if still.all():
                 break
             keeps[np.flatnonzero(keeps)[~still]] = False
-        return keeps
+        return self._thinned(cells, keeps)
 
     def groups(self, vector: Vector) -> tuple[NDArray[np.int32], int]:
         """The group of each person at some levels, -1 of those who are left out; and how many groups there are."""

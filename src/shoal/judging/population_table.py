@@ -26,6 +26,7 @@ from shoal.table.columns import code_values, quasi_column
 from shoal.table.frames import to_polars
 from shoal.table.sample import Sample
 from shoal.table.schema import Schema
+from shoal.table.table import Table
 
 IntArray = NDArray[np.int64]
 
@@ -94,6 +95,24 @@ class PopulationTable:
             return np.arange(len(self.frame)), len(self.frame)
         codes, distinct = code_values(self.frame[schema.person])
         return codes.astype(np.int64), len(distinct) + 1
+
+    def beside(self, table: Table) -> Table:
+        """A table and behind its persons those of the population, coded alike."""
+        names = table.schema.quasi_names
+        try:
+            own = table.frame.select(names)
+            frame = pl.concat([own, self.frame.select(pl.col(name).cast(own.schema[name]) for name in names)])
+        except pl.exceptions.PolarsError:
+            raise SchemaError(
+                "The population table does not fit the table: some of its quasi-identifiers are of another kind."
+            ) from None
+        person, n_persons = self.persons(table.schema)
+        quasi = {
+            column.name: quasi_column(frame[column.name], column, lambda record: None, table.schema.zone)
+            for column in table.schema.columns
+        }
+        both = np.concatenate([table.person_of_record, person + table.n_persons]).astype(np.int32)
+        return Table(table.schema, frame, "polars", both, table.n_persons + n_persons, quasi, {})
 
     def fitting(self, shown: pl.DataFrame, schema: Schema, *, form: str) -> tuple[IntArray, int]:
         """How many persons fit each row of what is shown, and how many fit none of them.

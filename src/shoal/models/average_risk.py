@@ -41,6 +41,7 @@ class AverageRisk(Model):
     needs: ClassVar[frozenset[str]] = frozenset({"persons"})
     higher_is_safer: ClassVar[bool] = False
     is_searched: ClassVar[bool] = True
+    is_of_whole_table: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "r", as_fraction(self.r, name="r"))

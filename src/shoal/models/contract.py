@@ -187,6 +187,9 @@ class Model(ABC):
         """Whether groups are formed without it: sizes of groups are tried until the release meets it."""
         return False
 
+    is_of_whole_table: ClassVar[bool] = False
+    """Whether it is about the whole table: it holds in every group or in none."""
+
     @property
     def population(self) -> Any:
         """The population table that it brings, where it does: a frame, or the name of a file."""

@@ -43,6 +43,7 @@ class ExpectedReidentifications(Model):
     higher_is_safer: ClassVar[bool] = False
     has_bound: ClassVar[bool] = True
     is_searched: ClassVar[bool] = True
+    is_of_whole_table: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         try:

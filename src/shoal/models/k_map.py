@@ -110,6 +110,11 @@ class KMap(Model):
         return self if self.is_derived else None
 
     @property
+    def holds_with_more(self) -> bool:
+        """Whoever comes in beside only adds persons who fit."""
+        return True
+
+    @property
     def limits(self) -> SpreadLimits | None:
         """The model said as limits, where persons of the table decide it."""
         return SpreadLimits(least_persons=self.least_persons) if self.is_derived else None

@@ -90,6 +90,11 @@ class NoAttack(Model):
         return None if self.is_searched else self
 
     @property
+    def holds_with_more(self) -> bool:
+        """Whoever comes in beside only adds persons who fit."""
+        return True
+
+    @property
     def limits(self) -> SpreadLimits | None:
         """The model said as limits, where persons of the table decide it."""
         return None if self.is_searched else SpreadLimits(least_persons=self.least_persons)

@@ -57,6 +57,7 @@ class PopulationUniqueness(Model):
     higher_is_safer: ClassVar[bool] = False
     has_bound: ClassVar[bool] = True
     is_searched: ClassVar[bool] = True
+    is_of_whole_table: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", as_fraction(self.share, name="share"))

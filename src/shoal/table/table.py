@@ -69,6 +69,8 @@ class Table:
     """How the records were drawn from a population, where the schema says it."""
     coded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By column how its values were coded as the schema says, and of how many records and persons."""
+    beside: Table | None = field(default=None, repr=False, compare=False)
+    """The persons of this table, and behind them those of its population, coded alike; where a method counts both."""
     shared_dates: SharedDates | None = None
     """What the dates of the whole table have in common, where they are shifted and that was counted."""
     _values_of_persons: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(

@@ -7,6 +7,7 @@ hold in larger groups where they hold in smaller ones; so what is found is judge
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from shoal.judging.recount import look_at_release
 from shoal.judging.verdict import Verdict
 from shoal.masking.history import group_with_histories
 from shoal.masking.publish import Published, publish
+from shoal.models.counts import IN_POPULATION
 from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.policy.history import History
 from shoal.table.sample import Sample
@@ -35,7 +37,18 @@ def sample_of(table: Table, published: Published) -> Sample | None:
 def group_by_size(job: Job, coded: Coded, history: History, rng: np.random.Generator) -> Grouping:
     """The groups of the method, of the smallest size by which models are met that it cannot ask by itself."""
     is_sought = any(model.is_searched for model in coded.models)
+    if is_sought and job.method.asks_of_samples:
+        return _by_the_method(job, coded, history, rng)
     return _grouped(job, coded, history, _size(job, coded, history, rng) if is_sought else 1, rng)
+
+
+def _by_the_method(job: Job, coded: Coded, history: History, rng: np.random.Generator) -> Grouping:
+    """The groups of a method that asks models of samples by itself."""
+    table = coded.table
+    if coded.population is not None and any(model.needs & IN_POPULATION for model in coded.models):
+        table = replace(table, beside=coded.population.beside(table))
+    asked = (*coded.of_groups, *(model for model in coded.models if model.is_searched))
+    return group_with_histories(job.method, table, asked, coded.models, history, job.progress, rng=rng)
 
 
 def _size(job: Job, coded: Coded, history: History, rng: np.random.Generator) -> int:
