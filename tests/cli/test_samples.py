@@ -31,3 +31,12 @@ def test_weights_by_flag_and_what_is_wrong_with_them(shoal: Shoal) -> None:
     drawn().with_columns(w=0.0, home=1).write_csv("survey.csv")
     assert "is 0 in 40 of 40 records" in shoal("assess", "survey.csv", *asked, "--json").error["message"]
     assert shoal("assess", "survey.csv", *COLUMNS, "--population-query", "SELECT 1").code == 2
+
+
+def test_tune_plays_the_game(shoal: Shoal) -> None:
+    drawn().write_csv("survey.csv")
+    asked = ["tune", "survey.csv", *COLUMNS, "--record-risk", 1, "--points", 4, "--json"]
+    found = shoal(*asked, "--game", "gain=20,cost=3,benefit=10,loss=40").json
+    assert found["minimise"] == "payout"
+    assert 0 < found["chosen"]["payout"] <= 400
+    assert shoal(*asked, "--overwrite").code == 2

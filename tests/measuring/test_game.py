@@ -64,3 +64,52 @@ def test_stakes_that_are_none_are_refused(wrong: dict[str, object]) -> None:
         shoal.NoAttack(**wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError):
         Game(gain=1, cost=1, benefit=-1, loss=0)
+
+
+STAKES = Game(gain=20, cost=3, benefit=10, loss=40)
+
+
+def naive_payout(data: pl.DataFrame, fit: dict[tuple[object, ...], float], lost: float) -> float:
+    """The sum over published persons, one record each, of what each is worth."""
+    worth = 0.0
+    for row in data.rows():
+        chance = 1 / fit[row]
+        worth += STAKES.benefit * (1 - lost) - (STAKES.loss * chance if STAKES.gain * chance > STAKES.cost else 0)
+    return worth
+
+
+def test_tune_finds_what_a_release_is_worth_most_at() -> None:
+    found = shoal.tune(drawn(), SCHEMA, minimise="payout", game=STAKES, points=6, seed=1)
+    assert found.chosen is not None
+    assert found.release is not None
+    best = max(point.payout or 0 for point in found.points if point.method == found.chosen.method)
+    assert found.chosen.payout == best
+    assert found.chosen.loss == pytest.approx(1 - best / (10 * 40))
+    assert found.to_dict()["chosen"]["payout"] == best  # type: ignore[index]
+    sizes = Counter(found.release.data.rows())
+    told = naive_payout(found.release.data, dict(sizes), found.release.utility.loss)
+    assert best == pytest.approx(told)
+    assert any(point.setting().get("person-k-anonymity") == 7 for point in found.points)  # no attack pays there
+
+
+def test_a_journalist_looks_into_the_population() -> None:
+    game = Game(gain=20, cost=3, benefit=10, loss=40, attacker="journalist")
+    with pytest.raises(ParameterError, match="needs a population"):
+        shoal.tune(drawn(), SCHEMA, minimise="payout", game=game)
+    by_table = shoal.tune(drawn(), SCHEMA, minimise="payout", game=game, population=town(), points=4, seed=1)
+    own = shoal.tune(drawn(), SCHEMA, minimise="payout", game=STAKES, points=4, seed=1)
+    weighted = shoal.Schema(quasi=SCHEMA.quasi, weight="w")
+    by_weight = shoal.tune(drawn().with_columns(w=10.0), weighted, minimise="payout", game=game, points=4, seed=1)
+    worth = [found.chosen.payout for found in (own, by_table, by_weight) if found.chosen is not None]
+    assert worth[0] < worth[1]
+    assert worth[0] < worth[2]
+
+
+def test_a_payout_needs_stakes_and_stakes_are_read() -> None:
+    with pytest.raises(ParameterError, match="needs the stakes"):
+        shoal.tune(drawn(), SCHEMA, targets={"max_gidr": 0.5}, minimise="payout")
+    assert Game.parse("gain=300, cost=4,benefit=1200,loss=300") == Game(gain=300, cost=4, benefit=1200, loss=300)
+    for wrong, why in (("gain=1", "cost, benefit and loss not given"), ("gian=1", "'gian' is none"),
+                       ("gain=x,cost=1,benefit=1,loss=1", "gain must be a number")):  # fmt: skip
+        with pytest.raises(ParameterError, match=why):
+            Game.parse(wrong)

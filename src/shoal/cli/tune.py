@@ -24,6 +24,7 @@ Examples:
   shoal tune visits.csv --policy visits.policy.toml --target max_gidr=0.10
   shoal tune visits.csv --policy visits.policy.toml --target max_gidr=0.10 --target max_gsar.disease=0.2 \\
         --minimise granularity -o tuned
+  shoal tune visits.csv --policy visits.policy.toml --game gain=300,cost=4,benefit=1200,loss=300
   shoal protect visits.csv --policy tuned/policy.toml -o out
 
 Thresholds of g-balance, record-risk, entropy-balance and h-affiliation in the policy are turned; its other models stay
@@ -38,11 +39,14 @@ as they are. Ctrl-C ends the search and keeps what was found.
     short_help="Find the setting that loses least under a risk.",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@options.common_flag("--target", "targets", multiple=True, required=True, metavar="RISK=BOUND",
+@options.common_flag("--target", "targets", multiple=True, metavar="RISK=BOUND",
               help="A risk that may not be exceeded: max_gidr=0.10 is nobody above 10 %. May be repeated.")  # fmt: skip
-@options.common_flag("--minimise", default="loss", show_default=True, metavar="LOSS",
-              help="What to keep small. One of ane, within_variance, discernability, average_group_size or "
-                   "granularity (the higher the better).")  # fmt: skip
+@options.common_flag("--minimise", metavar="LOSS",
+              help="What to keep small, loss unless told. One of ane, within_variance, discernability, average_group_size, "
+                   "granularity or payout (the higher the better).")  # fmt: skip
+@click.option("--game", metavar="gain=X,cost=X,benefit=X,loss=X", help="The stakes of the game between publisher and "
+              "adversary, whose payout is then kept large; attacker=journalist for one who does not know who is in the "
+              "table. Targets may be left out.")  # fmt: skip
 @click.option("--points", type=click.IntRange(min=2), default=20, show_default=True, metavar="N",
               help="How many settings the frontier tries.")  # fmt: skip
 @options.common_flag("-o", "--output", metavar="DIR",
@@ -50,6 +54,7 @@ as they are. Ctrl-C ends the search and keeps what was found.
 @click.option("--overwrite", is_flag=True, help="Replace an earlier result in DIR.")
 @options.policy
 @options.columns
+@options.population
 @options.models
 @options.making
 @options.alone
@@ -61,7 +66,8 @@ def tune(
     /,
     files: tuple[str, ...],
     targets: tuple[str, ...],
-    minimise: str,
+    minimise: str | None,
+    game: str | None,
     points: int,
     output: str | None,
     overwrite: bool,
@@ -75,14 +81,18 @@ def tune(
     is checked on the table as it would be published.
     """
     from shoal.cli import output as say
-    from shoal.cli.choices import chosen_engine, chosen_policy, read_table
+    from shoal.cli.choices import chosen_engine, chosen_policy, population_of, read_table
     from shoal.measuring import tuning
+    from shoal.measuring.game import Game
 
     clock = time.perf_counter()
     chosen_engine(engine, ("auto", "memory"))
     folder = Path(output or "tuned")
     refuse_written(folder, overwrite)
-    aims = tuning.parse_targets(parsed(targets))
+    stakes = None if game is None else Game.parse(game)
+    if not targets and stakes is None:
+        raise click.UsageError("Name a risk that may not be exceeded: --target max_gidr=0.10, or a --game.")
+    aims = tuning.parse_targets(parsed(targets)) if targets else ()
     policy, home = chosen_policy({**flags, "files": files})
     reading = read_table(files, policy, home, flags)
     say.say_notes(reading.notes)
@@ -92,7 +102,9 @@ def tune(
             policy.schema(home, reading.frame),
             policy.models,
             targets=aims,
-            minimise=minimise,
+            minimise=minimise or ("loss" if stakes is None else "payout"),
+            game=stakes,
+            population=population_of(policy, home, policy.schema(home, reading.frame)),
             points=points,
             progress=progress,
             line_of=reading.line_of_record,

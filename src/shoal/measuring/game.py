@@ -8,12 +8,17 @@ more than an attack costs, and the publisher then loses by whoever is found.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
+from shoal.models.contract import listed
+from shoal.models.exact import as_choice
+from shoal.models.no_attack import ATTACKERS
 
 FloatArray = NDArray[np.float64]
 
@@ -28,6 +33,9 @@ class Game:
         What an adversary gains from a person who is found, and what an attack on one costs.
     benefit, loss
         What a person whose values are published unchanged is worth to the publisher, and what one who is found costs.
+    attacker
+        "prosecutor" knows who is in the table: the persons of a group fit. "journalist" does not: those of the
+        population fit, by a population table or by the weights of a sample.
 
     Examples
     --------
@@ -40,12 +48,35 @@ class Game:
     cost: float
     benefit: float
     loss: float
+    attacker: str = "prosecutor"
 
     def __post_init__(self) -> None:
+        as_choice(self.attacker, name="attacker", choices=ATTACKERS)
         for name in ("gain", "cost", "benefit", "loss"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
                 raise ParameterError(f"{name} must be a number of at least 0, got {value!r}.")
+
+    @classmethod
+    def parse(cls, text: str) -> Game:
+        """The stakes as a command line writes them: "gain=300,cost=4,benefit=1200,loss=300"."""
+        pairs = [part.partition("=") for part in text.split(",")]
+        told: dict[str, Any] = {name.strip(): value.strip() for name, _, value in pairs}
+        known = [each.name for each in fields(cls)]
+        strangers = [name for name in told if name not in known]
+        absent = [name for name in known if name not in told and name != "attacker"]
+        if strangers or absent:
+            wrong = f"'{strangers[0]}' is none of them" if strangers else f"{listed(absent)} not given"
+            raise ParameterError(f"The stakes of a game are gain=, cost=, benefit= and loss=, but {wrong}.")
+        for name in told:
+            if name != "attacker":
+                told[name] = _number(told[name], name)
+        return cls(**told)
+
+    @property
+    def least_persons(self) -> int | None:
+        """The fewest persons who must fit so that no attack pays; None where every attack does."""
+        return None if not self.cost else int(Fraction(str(self.gain)) / Fraction(str(self.cost))) + 1
 
     def adversary(self, chance: float) -> float:
         """What an attack on a person is worth who is found with a chance."""
@@ -69,3 +100,10 @@ class Game:
         attacked = self.gain * chance - self.cost > 0
         worth = self.benefit * (1 - np.asarray(lost)) - np.where(attacked, self.loss * chance, 0.0)
         return math.fsum(np.broadcast_to(worth, chance.shape).tolist())
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"{name} must be a number of at least 0, got {text!r}.") from None

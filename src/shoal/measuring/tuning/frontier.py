@@ -18,8 +18,10 @@ from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError
 from shoal.grouping import Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
+from shoal.judging.population_table import PopulationTable, population_for
 from shoal.masking.chosen import choose
 from shoal.masking.publish import Mask
+from shoal.measuring.game import Game
 from shoal.measuring.statistics import linkage_of
 from shoal.measuring.tuning.dials import TurnedModel, dial_for, dial_named, is_free, model_of_target
 from shoal.measuring.tuning.targets import (
@@ -33,6 +35,7 @@ from shoal.measuring.tuning.targets import (
 from shoal.measuring.tuning.workbench import Point, Workbench
 from shoal.models.contract import Model, asked_of_groups
 from shoal.models.exact import as_count
+from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.options import Options
 from shoal.parts import MaskName, MethodName
 from shoal.policy.history import History
@@ -53,6 +56,8 @@ MOST_IMPROVED = 3
 HALVINGS = 7
 """How often the interval is halved in which the loosest threshold that meets the targets lies."""
 
+ANYTHING = (Target("prosecutor_risk", Fraction(1)),)
+"""What is aimed at where a game alone decides: every release meets it."""
 OnPoint = Callable[[Point], None]
 P = TypeVar("P")
 
@@ -133,7 +138,7 @@ def tune(
     schema: Schema,
     models: Sequence[Model] = (),
     *,
-    targets: Mapping[str, Any] | Iterable[Target],
+    targets: Mapping[str, Any] | Iterable[Target] = (),
     minimise: str = "loss",
     method: MethodName | Method = "balance-tree",
     mask: MaskName | Mask = "range",
@@ -149,6 +154,8 @@ def tune(
     knowledge: Knowledge | None = None,
     history: History | None = None,
     line_of: LineOf | None = None,
+    game: Game | None = None,
+    population: Any = None,
     **options: Unpack[Options],
 ) -> Tuning:
     """Find the thresholds that lose least while every target is met, and draw the frontier on the way.
@@ -172,7 +179,10 @@ def tune(
         Risks that may not be exceeded: `{"max_gidr": 0.1, "max_gsar.disease": 0.2}`.
     minimise
         What to keep small: loss (of published cells), ane, within_variance, discernability, average_group_size; or
-        granularity, which is kept large.
+        granularity or payout, which are kept large.
+    game, population
+        For payout: what publisher and adversary win and lose (`shoal.measuring.game.Game`), and for a journalist the
+        population, unless weights stand for it. Targets may then be left out; sizes of groups are tried besides.
     points, on_point
         How many settings the frontier tries, and who is told of each as it is measured.
 
@@ -188,7 +198,8 @@ def tune(
     targets are checked on what would be published; else the next best is taken. Ctrl-C keeps what was found.
     """
     refuse_searched(models)
-    aims, minimise = parse_targets(targets), checked_loss(minimise)
+    aims = ANYTHING if game is not None and not targets else parse_targets(targets)
+    minimise = checked_loss(minimise, with_game=game is not None)
     points, seed = as_count(points, name="points", at_least=2), checked_seed(seed)
     chosen_method, chosen_mask = choose(method, mask, options)
     table = Table.from_frame(frame, schema, line_of=line_of)
@@ -198,7 +209,10 @@ def tune(
     refuse_linkage_of(chosen_mask, aims)
     search = _Search(table, aims, tuple(models), chosen_method, points)
     search.keep_to(max_suppressed=max_suppressed, max_records=max_records, rng=np.random.default_rng(seed))
-    bench = Workbench(search.table, aims, minimise, chosen_mask, history or History())
+    bench = Workbench(
+        search.table, aims, minimise, chosen_mask, history or History(), game=game,
+        population=_population_of(game, population, schema, chosen_mask),
+    )  # fmt: skip
     stopped = search.run(bench, progress, on_point)
     ranked = sorted((point for point in bench.points if point.meets), key=lambda point: (point.loss, point.seconds))
     found = Tuning(aims, minimise, tuple(bench.points), ranked[0] if ranked else None, None, stopped)
@@ -213,6 +227,20 @@ def tune(
         history=history, measure_input=False,
     )  # fmt: skip
     return replace(found, **_best_as_published(ranked, protected, aims))
+
+
+def _population_of(game: Game | None, given: Any, schema: Schema, mask: Mask) -> PopulationTable | None:
+    """The population that a journalist looks up; refused where nothing stands for it."""
+    if game is None or game.attacker != "journalist":
+        return None
+    population = population_for((), given, schema)
+    if population is None and schema.weight is None:
+        raise ParameterError(
+            "A game against a journalist needs a population table (population=), or weights (weight=)."
+        )
+    if population is not None and not mask.shows_groups:
+        raise ParameterError(f"The mask {mask.name} shows no groups, so that nobody of a population fits one.")
+    return population
 
 
 def _best_as_published(
@@ -310,6 +338,8 @@ class _Search:
             for model, dial in zip(self.free, dials, strict=True):
                 governed = [target for target in self.targets if (target.key in OF_VALUES) == dial.dial.of_values]
                 self._search(dial, governed, tried, column=model.column)
+            if bench.game is not None:
+                self._try_sizes(bench.game, lambda models: tried(models, quick))
             if quick != self.method:
                 self._improve(bench, tried)
         except KeyboardInterrupt:
@@ -330,6 +360,14 @@ class _Search:
             model = model_of_target(replace(first, limit=level))
             if model is not None:
                 tried([*beside, model])
+
+    def _try_sizes(self, game: Game, tried: Callable[[Iterable[Model]], Point | None]) -> None:
+        """Try groups from one person up to a few times as many as it takes that no attack pays."""
+        enough = min(self.table.n_persons, game.least_persons or self.table.n_persons)
+        largest = min(self.table.n_persons, TIMES_AROUND * enough)
+        sizes = {1, enough, *np.geomspace(1, largest, self.n_points).round().astype(int).tolist()}
+        for size in sorted(sizes):
+            tried([*self.at_target(), PersonKAnonymity(k=size)])
 
     def _improve(self, bench: Workbench, tried: Callable[[Iterable[Model]], Point | None]) -> None:
         """Try the best settings of the frontier with the method's own effort, until one meets the targets."""

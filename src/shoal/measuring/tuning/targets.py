@@ -138,14 +138,22 @@ def refuse_linkage_of(mask: Mask, targets: Iterable[Target]) -> None:
         raise ParameterError(f"linkage is a risk of masks that show numbers, not of {mask.name}. {NUMBERS_NEEDED}")
 
 
+PAYOUT = "payout"
+"""What a release is worth by a game (`shoal.measuring.game`), which is kept large."""
+
+
 def loss_of(utility: Utility, minimise: str) -> float:
     """What is to be kept small: a loss, or one less a quality."""
     value = float(getattr(utility, minimise))
     return 1.0 - value if minimise in HIGHER_IS_BETTER else value
 
 
-def checked_loss(minimise: str) -> str:
-    """The name of a loss that can be kept small."""
+def checked_loss(minimise: str, *, with_game: bool = False) -> str:
+    """The name of a loss that can be kept small; with a game also "payout"."""
+    if minimise == PAYOUT and with_game:
+        return minimise
+    if minimise == PAYOUT:
+        raise ParameterError("A payout needs the stakes of a game (game=): gain, cost, benefit and loss.")
     if minimise not in LOSSES:
         raise ParameterError(
             f"There is no loss '{minimise}'. These are: {', '.join(LOSSES)}.{did_you_mean(minimise, LOSSES)}"

@@ -8,19 +8,22 @@ from dataclasses import asdict, dataclass, field
 from statistics import fmean
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError
 from shoal.grouping.feasibility import counts_of_whole
 from shoal.grouping.grouping import Grouping, Method, Prepared, without_left_out
 from shoal.judging.observation import Observation
+from shoal.judging.population_table import PopulationTable
 from shoal.judging.risk import NEEDS, Risk, measure_risk
 from shoal.masking.episodes import with_episodes
 from shoal.masking.history import changes_histories, group_with_histories, mask_histories
 from shoal.masking.publish import Mask, Published, publish
 from shoal.masking.ranges import Range
+from shoal.measuring.game import Game
 from shoal.measuring.loss import losses_of_histories
 from shoal.measuring.statistics import linkage_of
-from shoal.measuring.tuning.targets import LINKAGE, Target, loss_of
+from shoal.measuring.tuning.targets import LINKAGE, PAYOUT, Target, loss_of
 from shoal.measuring.utility import Utility, measure_utility, with_columns
 from shoal.models.contract import Model, asked_of_groups
 from shoal.models.every_table import asked_by_row
@@ -47,6 +50,8 @@ class Point:
     """The targeted risks."""
     meets: bool
     """Whether every target is met."""
+    payout: float | None = None
+    """What it is worth, where there is a game."""
     linkage: float | None = None
     """The share of persons whose numbers lead to their original ones, averaged over draws of noise, where it is aimed
     at."""
@@ -67,6 +72,7 @@ class Point:
             "minimised": self.loss,
             "reached": self.reached,
             "meets": self.meets,
+            **({} if self.payout is None else {"payout": self.payout}),
             **{
                 key: value for key, value in self.risk.to_dict().items() if key not in ("alone_by", "population")
             },  # nothing is published
@@ -90,6 +96,10 @@ class Workbench:
     """What would be shown of the groups."""
     history: History = field(default_factory=History)
     """How histories would be hidden, where models ask for it."""
+    game: Game | None = None
+    """By which it is told what a setting is worth."""
+    population: PopulationTable | None = None
+    """The population that the table was drawn from, where a game asks for it."""
     points: list[Point] = field(default_factory=list)
     _prepared: dict[Method, Prepared | None] = field(default_factory=dict)
     _known: dict[tuple[tuple[Model, ...], object], Point | None] = field(default_factory=dict)
@@ -156,6 +166,7 @@ class Workbench:
         if histories is not None:
             utility = with_columns(utility, losses_of_histories(histories.did))
         linkage = self._linkage(table, grouping) if any(target.key == LINKAGE for target in self.targets) else None
+        payout = None if self.game is None else self._payout(self.game, table, grouping, utility)
         reached = {target.name: target.reached(risk, linkage) for target in self.targets}
         return Point(
             models=models,
@@ -163,11 +174,42 @@ class Workbench:
             risk=risk,
             utility=utility,
             seconds=time.perf_counter() - started,
-            loss=loss_of(utility, self.minimise),
+            loss=self._lost_worth(payout) if self.minimise == PAYOUT else loss_of(utility, self.minimise),
             reached=reached,
             meets=all(target.is_met(risk, linkage) for target in self.targets),
             linkage=linkage,
+            payout=payout,
         )
+
+    def _payout(self, game: Game, table: Table, grouping: Grouping, utility: Utility) -> float:
+        """What a setting is worth; who is left out is worth nothing."""
+        group = grouping.group_of_person
+        fit = np.bincount(group, minlength=grouping.n_groups).astype(np.float64)
+        if game.attacker == "journalist":
+            fit = self._who_fits(table, grouping)
+        return game.payout(np.maximum(fit, 1.0)[group], utility.loss)
+
+    def _who_fits(self, table: Table, grouping: Grouping) -> NDArray[np.float64]:
+        """How many persons of the population fit what each group shows: counted in its table, or by the weights."""
+        group, n = grouping.group_of_person, grouping.n_groups
+        if self.population is not None:
+            published = publish(table, grouping, self.mask, rng=np.random.default_rng(0))
+            first = np.zeros(n, np.int64)
+            first[published.group_of_record[::-1]] = np.arange(len(published.group_of_record))[::-1]
+            found, _ = self.population.fitting(published.frame[first], table.schema, form=self.mask.form)
+            return found.astype(np.float64)
+        assert table.sample is not None
+        assert table.sample.weight is not None
+        weight = np.zeros(table.n_persons)
+        weight[table.person_of_record] = table.sample.weight
+        return np.bincount(group, weights=weight, minlength=n).astype(np.float64)
+
+    def _lost_worth(self, payout: float | None) -> float:
+        """The share of what the whole table is worth, published unchanged and never attacked, that is lost."""
+        assert self.game is not None
+        assert payout is not None
+        whole = self.game.benefit * (self.table.n_persons + self.table.suppressed_persons)
+        return 1 - payout / whole if whole else 0.0
 
     def _linkage(self, table: Table, grouping: Grouping) -> float:
         """Who can be linked, averaged over a few draws of noise (Li and Sarkar, 2013, section 6.1)."""
