@@ -80,6 +80,7 @@ def protect(
     seed: int | None = None,
     max_suppressed: int | str = 0,
     max_records: int | None = None,
+    sample: int | str | None = None,
     progress: Progress = silent,
     measure_input: bool = True,
     queries: int = 0,
@@ -120,6 +121,9 @@ def protect(
         How many persons may be left out, as a number or as a share such as "5%", and to how many records a person may
         be sampled down, where the table could not be protected otherwise. The method full-domain leaves out whoever is
         too rare at its levels, as far as this allows.
+    sample
+        Of how many persons a random sample is published, as a number or as a share such as "10%"; by the schema's
+        strata where it has some. The risk of the population reckons with it.
     progress
         Called with the stage that is under way and how much of it is done, from 0 to 1.
     measure_input, queries, query_kinds
@@ -158,7 +162,7 @@ def protect(
     """
     job = Job.of(
         frame, schema, models, method=method, mask=mask, seed=seed, max_suppressed=max_suppressed,
-        max_records=max_records, progress=progress, measure_input=measure_input, queries=queries,
+        max_records=max_records, sample=sample, progress=progress, measure_input=measure_input, queries=queries,
         query_kinds=query_kinds, associations=associations, attacks=attacks, max_linkage=max_linkage,
         max_alone=max_alone, allow_alone=allow_alone, knowledge=knowledge, history=history,
         usefulness=usefulness, line_of=line_of, **options,

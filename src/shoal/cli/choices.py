@@ -31,7 +31,7 @@ COLUMN_FLAGS = {
 }  # fmt: skip
 
 HISTORY_FLAGS = ("episode", "record_steps")
-BUDGET_FLAGS = ("max_suppressed", "max_records", "max_alone", "allow_alone")
+BUDGET_FLAGS = ("max_suppressed", "max_records", "sample", "max_alone", "allow_alone")
 
 
 def chosen_policy(

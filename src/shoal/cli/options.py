@@ -416,6 +416,8 @@ _budget = _together(
           "persons, or N % of them. Only where the models cannot be met otherwise."),
     _flag("--max-records", type=click.IntRange(min=1), metavar="N", help="Publish at most N records "
           "per person. Only where the models cannot be met otherwise."),
+    _flag("--sample", type=Suppressed(), metavar="N|N%", help="Publish a random sample of N persons, or of N % of "
+          "them; by --strata where these are named."),
     _flag("--episode", metavar="CUT", help="Cut the records of a person into episodes, each under a pseudonym of its "
           "own: '90 days', '12 weeks' or '5 records'."),
     _flag("--record-steps", callback=_numbers, metavar="N,N", help="Sample persons down to numbers of records: "

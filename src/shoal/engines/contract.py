@@ -66,7 +66,8 @@ class Measures:
 
 
 _CHOICES = (
-    "max_suppressed", "max_records", "max_linkage", "max_alone", "allow_alone", "knowledge", "history", "usefulness",
+    "max_suppressed", "max_records", "sample", "max_linkage", "max_alone", "allow_alone", "knowledge", "history",
+    "usefulness",
 )  # fmt: skip
 """What a policy has beside columns, models, method and mask."""
 _BESIDE = ("progress", "line_of", "views", "writing")

@@ -178,6 +178,7 @@ def _asked(job: Job, *, can_several: bool = False) -> dict[str, Any]:
         "Telling what can still be done with the release with usefulness=": policy.usefulness is not None,
         "A budget with max_suppressed= or max_records=": policy.budget.max_suppressed
         or policy.budget.max_records is not None,
+        "A random sample of persons with sample=": policy.budget.sample is not None,
         "Knowledge of an adversary": policy.knowledge is not None,
         "A policy with related tables": policy.tables,
         "A ledger with ledger=": policy.ledger is not None or (writing is not None and writing.ledger is not None),

@@ -96,6 +96,8 @@ class Method(Part, ABC):
     """Whether it asks models of samples and populations by itself; for others sizes of groups are tried."""
     is_one_for_all: ClassVar[bool] = False
     """Whether groups follow from classes that are the same for all, so that nobody can be moved to another."""
+    draws_persons: ClassVar[bool] = False
+    """Whether it publishes a random sample of persons, by which it promises something."""
     leaves_out_freely: ClassVar[bool] = False
     """Whether it publishes some persons only, however few may be left out: a sample. It says how many these are."""
     cuts_by_width: ClassVar[bool] = False

@@ -16,6 +16,7 @@ from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.lattice import levels_for_all, tree_of
 from shoal.grouping.per_column import PerColumn, by_column, of_columns, written
+from shoal.grouping.sampling import each_by_chance
 from shoal.judging.observation import number_equal
 from shoal.models.contract import Model
 from shoal.models.person_k_anonymity import PersonKAnonymity
@@ -70,6 +71,7 @@ class SafePub(Method):
         "A random sample of persons is published in classes that do not depend on the data, without rare ones."
     )
     is_one_for_all: ClassVar[bool] = True
+    draws_persons: ClassVar[bool] = True
     leaves_out_freely: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -106,7 +108,7 @@ class SafePub(Method):
             [tree.up[level[name], tree.node_of_person] for name, tree in zip(names, trees, strict=True)], axis=1
         )
         draws = np.random.default_rng() if rng is None else rng
-        is_drawn = draws.random(table.n_persons) < self.beta
+        is_drawn = each_by_chance(table.n_persons, self.beta, draws)
         cell, _ = _numbered(shown)
         whole, n_wholes = _numbered(np.stack([cell, _beside(table)], axis=1))
         alike = np.bincount(whole[is_drawn], minlength=n_wholes)

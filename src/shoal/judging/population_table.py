@@ -211,8 +211,13 @@ def population_for(
     return PopulationTable.of(schema=schema, **given.as_source(Path(folder)))
 
 
-def refuse_unknown_population(models: Sequence[Model], schema: Schema, population: PopulationTable | None) -> None:
-    """Refuse models of a population of which nothing is known, before groups are formed."""
+def refuse_unknown_population(
+    models: Sequence[Model], schema: Schema, population: PopulationTable | None, *, is_drawn: bool = False
+) -> None:
+    """Refuse models of a population of which nothing is known, before groups are formed.
+
+    Where persons are drawn from the table (`is_drawn`) their weights are known.
+    """
     for model in models:
         if model.needs & IN_POPULATION and population is None:
             raise ParameterError(
@@ -220,7 +225,7 @@ def refuse_unknown_population(models: Sequence[Model], schema: Schema, populatio
                 "(population=), or for k-map an estimator.",
                 hint="Give a population table.",
             )
-        if model.needs & WEIGHTS and schema.weight is None:
+        if model.needs & WEIGHTS and schema.weight is None and not is_drawn:
             raise ParameterError(
                 f"{model.name} needs to know how many persons of the population each one stands for. Name the column "
                 "of weights (weight=).",

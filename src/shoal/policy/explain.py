@@ -194,6 +194,9 @@ def _options(options: Mapping[str, Any]) -> str:
 
 def _about_budget(budget: BudgetChoices) -> list[str]:
     told = []
+    if budget.sample is not None:
+        n = f"{budget.sample:,}" if isinstance(budget.sample, int) else f"{budget.sample} of the"
+        told.append(f"A random sample of {n} persons is published; nobody sees from the release who was drawn.")
     if budget.max_suppressed:
         most = budget.max_suppressed
         told.append(

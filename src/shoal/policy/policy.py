@@ -309,6 +309,12 @@ def _as_suppressed(value: Any) -> Any:
     return value
 
 
+def _as_sample(value: Any) -> Any:
+    if value is not None and (fault_of_suppressed(value) is not None or value == 0):
+        raise ValueError("must be a number of persons, 1 or more, or a share of them such as '10%'.")
+    return value
+
+
 class BudgetChoices(Choices):
     """How many persons may be left out, and how many records a person may keep, so that the models can be met.
 
@@ -317,6 +323,8 @@ class BudgetChoices(Choices):
 
     max_suppressed: Annotated[int | str, BeforeValidator(_as_suppressed)] = 0
     max_records: Annotated[StrictInt, Field(ge=1)] | None = None
+    sample: Annotated[int | str | None, BeforeValidator(_as_sample)] = None
+    """Of how many persons a random sample is published, as a number or a share."""
     max_alone: Annotated[StrictInt, Field(ge=0)] | None = None
     allow_alone: StrictBool = False
 
@@ -630,6 +638,7 @@ class Policy:
         max_linkage: float | None = None,
         max_suppressed: int | str = 0,
         max_records: int | None = None,
+        sample: int | str | None = None,
         max_alone: int | None = None,
         allow_alone: bool = False,
         seed: int | None = None,
@@ -653,7 +662,11 @@ class Policy:
             mask_options=dict(mask_options or {}),
             max_linkage=max_linkage,
             budget=BudgetChoices.model_construct(
-                max_suppressed=max_suppressed, max_records=max_records, max_alone=max_alone, allow_alone=allow_alone
+                max_suppressed=max_suppressed,
+                max_records=max_records,
+                sample=sample,
+                max_alone=max_alone,
+                allow_alone=allow_alone,
             ),
             seed=seed,
             knowledge=knowledge,
@@ -685,6 +698,7 @@ class Policy:
             "seed": self.seed,
             "max_suppressed": self.budget.max_suppressed,
             "max_records": self.budget.max_records,
+            "sample": self.budget.sample,
             "knowledge": self.knowledge,
         }
 

@@ -119,7 +119,9 @@ def codebook(
         },
         limit=release.alone_limit,
     )
-    return {**book, **how_cells_are_written(format, csv, safe_cells=safe_cells)}
+    drawn = release.told.get("sampled")
+    share = {"sampled": {"share": drawn["share"]}} if isinstance(drawn, dict) else {}
+    return {**book, **share, **how_cells_are_written(format, csv, safe_cells=safe_cells)}
 
 
 def _rounding_of(step: float | str | None) -> dict[str, Any]:

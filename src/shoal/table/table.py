@@ -227,7 +227,7 @@ class Table:
         smaller = replace(
             smaller, kind_of_frame=self.kind_of_frame, notes=notes, suppressed_persons=self.suppressed_persons,
             left_out=self.left_out + int((~keep).sum()), may_leave_out=self.may_leave_out, views=self.views,
-            coded=self.coded,
+            coded=self.coded, sample=None if self.sample is None else self.sample.taken(kept),
         )  # fmt: skip
         if self.episode_of_record is not None:
             episodes = np.unique(self.episode_of_record[keep], return_inverse=True)[1]

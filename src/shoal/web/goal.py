@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 Plain = dict[str, Any]
 OPTIONS: Plain = {
     "minimise": "loss", "method": "balance-tree", "mask": "range", "max_suppressed": 0, "max_records": None,
-    "max_alone": None, "allow_alone": False, "safe_cells": False, "code_extremes": False, "useful_for": "",
-    "method_options": {}, "mask_options": {}, "ledger": "", "ledger_mode": "warn", "keep_person_map": False,
+    "sample": None, "max_alone": None, "allow_alone": False, "safe_cells": False, "code_extremes": False,
+    "useful_for": "", "method_options": {}, "mask_options": {}, "ledger": "", "ledger_mode": "warn",
+    "keep_person_map": False,
     "attack_all": False,
 }  # fmt: skip
 DEFAULT_RECORD, DEFAULT_VALUE, DEFAULT_HISTORY, DEFAULT_PERSONS = "0.1", "0.5", "0.2", 5
@@ -170,7 +171,8 @@ def goal_of_policy(policy: Policy, sensitive: Sequence[str]) -> Plain:
     goal: Plain = {
         "way": "models" if asked.keys() & REPLACED else "goal",
         "options": {"method": policy.method, "mask": policy.mask, "max_suppressed": policy.budget.max_suppressed,
-                    "max_records": policy.budget.max_records, **policy.budget.alone, **_set_by(policy)},
+                    "max_records": policy.budget.max_records, "sample": policy.budget.sample,
+                    **policy.budget.alone, **_set_by(policy)},
         "models": {name: {"on": name in asked and name in plain, "value": str(asked[name]) if name in plain else start}
                    for name, start in ((slide.name, slide.start) for slide in SLIDES)},
         "floors": {},
@@ -268,6 +270,8 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
     budget: Plain = {key: value for key, value in before.items() if key not in OPTIONS}
     if options["max_suppressed"]:
         budget["max_suppressed"] = persons_or_share(options["max_suppressed"])
+    if options["sample"]:
+        budget["sample"] = persons_or_share(options["sample"])
     if options["max_records"]:
         budget["max_records"] = int(options["max_records"])
     if options["max_alone"] is not None:

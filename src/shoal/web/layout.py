@@ -361,6 +361,7 @@ FIELDS = {
     "method": "'How groups are formed' on the page Protect",
     "mask": "'What is shown of a group' on the page Protect",
     "max_suppressed": "'Persons that may be left out' on the page Protect",
+    "sample": "'Persons of a random sample' on the page Protect",
     "max_records": "'Records that a person keeps' on the page Protect",
     "max_alone": "'Persons that may be alone in their group' on the page Protect",
     "allow_alone": "'Allow that the columns published unchanged single out' on the page Protect",

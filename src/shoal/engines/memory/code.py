@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from shoal.attacking.mining.adversary import against_adversary
 from shoal.engines.contract import Job
+from shoal.errors import ParameterError
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_excluded, refuse_impossible, refuse_unfit
+from shoal.grouping.sampling import sampled
 from shoal.judging.observation import Observation
 from shoal.judging.population_table import (
     PopulationTable,
@@ -47,6 +50,8 @@ class Coded:
     spread_before: RiskSpread | None
     population: PopulationTable | None
     """The population that the table was drawn from, where there is a table of it."""
+    told: dict[str, Any]
+    """What is told of persons who were drawn by chance."""
 
 
 def code_table(job: Job, rng: np.random.Generator) -> Coded:
@@ -58,7 +63,7 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
     table, faced = against_adversary(table, job.models, job.policy.knowledge, is_linked=job.mask.links_values)
     models = tuple(model.when_hiding() for model in faced)
     population = population_for(models, job.policy.population, schema, folder=job.policy.folder)
-    refuse_unknown_population(models, schema, population)
+    refuse_unknown_population(models, schema, population, is_drawn=job.policy.budget.sample is not None)
     refuse_unfit(table, models)
     table = replace(table, views=job.views)
     of_groups = asked_by_row(table, models)
@@ -66,8 +71,10 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
         refuse_no_numbers(table, job.measures.query_kinds)
     if job.measures.associations:
         refuse_no_rules(table)
+    refuse_sample_of_sample(job)
     before, spread_before = _measured(table, population) if job.measures.measure_input else (None, None)
     budget = job.policy.budget
+    table, sampling = sampled(table, budget.sample, rng)
     table = within_budget(
         table, of_groups, max_suppressed=budget.max_suppressed, max_records=budget.max_records, rng=rng
     )
@@ -79,7 +86,13 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
         refuse_shared(schema, table.shared_dates)
     refuse_excluded(table, models)
     refuse_impossible(table, of_groups)
-    return Coded(table, models, of_groups, history, before, spread_before, population)
+    return Coded(table, models, of_groups, history, before, spread_before, population, sampling)
+
+
+def refuse_sample_of_sample(job: Job) -> None:
+    """Refuse a sample for a method that draws one itself, and promises something by it."""
+    if job.policy.budget.sample is not None and job.method.draws_persons:
+        raise ParameterError(f"The method {job.method.name} draws a sample of persons itself: leave sample out.")
 
 
 def _measured(table: Table, population: PopulationTable | None) -> tuple[Risk, RiskSpread]:

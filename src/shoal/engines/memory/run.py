@@ -102,6 +102,7 @@ class MemoryEngine(Engine):
             told={
                 **({"mended": list(job.what_was_mended)} if job.policy.mend else {}),
                 **({"coded": dict(table.coded)} if table.coded else {}),
+                **coded.told,
                 **grouping.told,
                 **hidden_cells(published, table, job.mask),
                 **({"changed": dict(published.told)} if published.told else {}),

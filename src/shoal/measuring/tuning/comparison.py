@@ -16,6 +16,7 @@ from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.grouping import Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
+from shoal.grouping.sampling import sampled
 from shoal.masking.chosen import choose
 from shoal.masking.ranges import Range
 from shoal.measuring.prediction import Prediction, prediction_of
@@ -126,6 +127,7 @@ def compare(
     seed: int | None = None,
     max_suppressed: int | str = 0,
     max_records: int | None = None,
+    sample: int | str | None = None,
     progress: Progress = silent,
     knowledge: Knowledge | None = None,
     history: History | None = None,
@@ -151,7 +153,7 @@ def compare(
         flag.
     minimise
         The loss that is compared, as in `tune`.
-    seed, max_suppressed, max_records, knowledge, history
+    seed, max_suppressed, max_records, sample, knowledge, history
         As in `protect`: what may be left out so that the models, or a bound, can be met, and how histories are hidden.
     usefulness
         The column that somebody wants to predict: each row says how well it is predicted from what would be released.
@@ -178,8 +180,9 @@ def compare(
 
     def allowed(asked: Sequence[Model]) -> Table:
         rng = np.random.default_rng(seed)
+        drawn, _ = sampled(table, sample, rng)
         return within_budget(
-            table, asked_of_groups(asked), max_suppressed=max_suppressed, max_records=max_records, rng=rng
+            drawn, asked_of_groups(asked), max_suppressed=max_suppressed, max_records=max_records, rng=rng
         )
 
     if not targets:

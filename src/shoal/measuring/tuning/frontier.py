@@ -18,6 +18,7 @@ from shoal.errors import CannotSatisfyError, ParameterError, PrivacyNotMetError
 from shoal.grouping import Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
+from shoal.grouping.sampling import sampled
 from shoal.judging.population_table import PopulationTable, population_for
 from shoal.masking.chosen import choose
 from shoal.masking.publish import Mask
@@ -146,6 +147,7 @@ def tune(
     seed: int | None = None,
     max_suppressed: int | str = 0,
     max_records: int | None = None,
+    sample: int | str | None = None,
     max_linkage: float | None = None,
     max_alone: int | None = None,
     allow_alone: bool = False,
@@ -162,8 +164,8 @@ def tune(
 
     Parameters
     ----------
-    frame, schema, method, mask, seed, max_suppressed, max_records, max_linkage, max_alone, allow_alone, progress,
-    knowledge, history, line_of
+    frame, schema, method, mask, seed, max_suppressed, max_records, sample, max_linkage, max_alone, allow_alone,
+    progress, knowledge, history, line_of
         As in `protect`.
     cut, ties, effort, alpha, spread, m, variable, gamma, b, start, repair, nominal, length, cell, moves, order,
     weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
@@ -207,8 +209,10 @@ def tune(
     refuse_unfit(table, models)
     _refuse_without_values(aims, schema)
     refuse_linkage_of(chosen_mask, aims)
+    rng = np.random.default_rng(seed)
+    table, _ = sampled(table, sample, rng)
     search = _Search(table, aims, tuple(models), chosen_method, points)
-    search.keep_to(max_suppressed=max_suppressed, max_records=max_records, rng=np.random.default_rng(seed))
+    search.keep_to(max_suppressed=max_suppressed, max_records=max_records, rng=rng)
     bench = Workbench(
         search.table, aims, minimise, chosen_mask, history or History(), game=game,
         population=_population_of(game, population, schema, chosen_mask),
@@ -223,7 +227,7 @@ def tune(
     progress("protecting", 0.0)
     protected = partial(
         pipeline.protect, frame, schema, mask=chosen_mask, seed=seed, line_of=line_of, max_suppressed=max_suppressed,
-        max_records=max_records, max_linkage=max_linkage, max_alone=max_alone, allow_alone=allow_alone,
+        max_records=max_records, sample=sample, max_linkage=max_linkage, max_alone=max_alone, allow_alone=allow_alone,
         history=history, measure_input=False,
     )  # fmt: skip
     return replace(found, **_best_as_published(ranked, protected, aims))

@@ -73,6 +73,11 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
             "The release meets models of a whole table or of a population, which later records would change. Make a "
             "new release of all records."
         )
+    if policy.budget.sample is not None:
+        raise ParameterError(
+            "The release is a random sample of persons: later records of everybody would not be. Make a new release of "
+            "all records."
+        )
     if any(model.of_histories is not None for model in policy.models):
         raise ParameterError(
             "The release hides histories by the records that it has: later records would show what was hidden. Make a "

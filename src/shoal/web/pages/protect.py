@@ -311,6 +311,8 @@ class ProtectPage:
                         self._remember)  # fmt: skip
                 _whole("Persons that may be left out, at the most", options, "max_suppressed", least=0, empty=0,
                        hint="So that the others can be protected. 0: nobody.")  # fmt: skip
+                _whole("Persons of a random sample that is published", options, "sample", least=1,
+                       hint="They are drawn by chance. Empty: everybody is published.")  # fmt: skip
                 _whole("Records that a person keeps, at the most", options, "max_records", least=1,
                        hint="Of persons with more, some are drawn. Empty: all are kept.")  # fmt: skip
                 _whole("Persons that may be alone in their group by what else leaves, at the most", options,
