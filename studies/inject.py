@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.attacking.mining.adversary import face
+from shoal.attacking.mining.adversary import against_adversary
 from shoal.attacking.mining.mine import mine_rules
 from shoal.attacking.mining.rules import Rules
 from shoal.grouping import Anatomy, BalanceTree, Buckets, Grouping
@@ -124,7 +124,7 @@ class Adult:
             asked = [shoal.MatchingDiversity(l=least, rules=self.rules(expectation)[0])]
         if method == "tree by frequency":
             asked.append(shoal.LDiversity(l=least, kind="frequency"))
-        table, models = face(self.table, asked, is_linked=False)
+        table, models = against_adversary(self.table, asked, is_linked=False)
         rng = np.random.default_rng(run)
         started = time.process_time()
         left_over = 0
@@ -132,7 +132,7 @@ class Adult:
             grouping = BalanceTree().group(table, models)
         else:
             if method == RANDOM_TIES:
-                table, models = face(self.in_another_order(run), asked, is_linked=False)
+                table, models = against_adversary(self.in_another_order(run), asked, is_linked=False)
             how = Anatomy() if method in ("Anatomy", RANDOM_TIES) else Buckets(order=method)
             found = how.bucketize(table, models, rng=rng)
             grouping, left_over = found.grouping, found.n_left_over
@@ -570,7 +570,7 @@ unless said otherwise. Queries whose true answer is 0 are left out, as no relati
 
 {parts.part("figure-8", lambda: figure_8(of))}
 
-The paper asks for random sets of values, which may be empty, where these are intervals. {N_QUERIES:,} queries over sets,
+The paper asks for random sets of values, which may be empty; these are intervals. {N_QUERIES:,} queries over sets,
 first run, l = {DEFAULT_L}; *empty* are those whose answer is 0:
 
 {parts.part("value-sets", lambda: value_sets(of))}
