@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 import shoal
+from shoal.attacking.background import attack_background
 from shoal.attacking.mining.adversary import against_adversary
 from shoal.attacking.mining.mine import mine_rules
 from shoal.attacking.mining.rules import Rules
@@ -33,7 +34,6 @@ from shoal.measuring.utility import measure_utility
 from shoal.measuring.value_sets import estimated_set_counts, random_set_queries, true_set_counts
 from shoal.models import Model
 from shoal.models.exact import IntArray
-from shoal.pipeline import attack_background
 from shoal.table.table import Table
 from studies.census import QUASI, SENSITIVE, schema
 from studies.data import MissingDataError, adult, adult_whole
