@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 NOBODY = -1
 RAREST, BALANCED, SIMILAR = 0, 1, 2
@@ -138,7 +139,7 @@ def _number_by_place(bucket_at: NDArray[np.int32], n_buckets: int) -> None:
 # --- dealing -------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def deal(kind_at, kinds, size, order):
     """Fill bucket after bucket while it goes: the bucket of each place, NOBODY for those left over, and how many.
 
@@ -168,7 +169,7 @@ def deal(kind_at, kinds, size, order):
     return bucket_at, n_buckets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _stock(kind_at, kinds):
     n_kinds = len(kinds.compatible)
     start = np.zeros(n_kinds + 1, np.int64)
@@ -194,7 +195,7 @@ def _stock(kind_at, kinds):
     return Stock(place, start[:-1].copy(), start[1:].copy(), n_of_item, clashes, total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(stock, kinds, kind):
     """Take the first person of a kind; give their place."""
     place = stock.place[stock.head[kind]]
@@ -208,7 +209,7 @@ def _take(stock, kinds, kind):
     return place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark_urgent(stock, kinds, size, is_urgent):
     """Mark kinds with a value that every bucket from now on must have, or it is left over; how many such values."""
     n_urgent = 0
@@ -223,7 +224,7 @@ def _mark_urgent(stock, kinds, size, is_urgent):
     return n_urgent
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first(stock, kinds, order, is_urgent, only_urgent):
     """The kind of the person with whom a bucket begins."""
     best, best_place, best_count, best_clashes = NOBODY, 0, 0, 0
@@ -241,7 +242,7 @@ def _first(stock, kinds, order, is_urgent, only_urgent):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _most(stock, kinds, kind):
     """How many are left who have the commonest value of a kind."""
     most = 0
@@ -250,7 +251,7 @@ def _most(stock, kinds, kind):
     return most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(stock, kinds, order, is_urgent, members, fits, lost):
     """Choose the other kinds of a bucket, which is not taken yet; say whether it could be filled."""
     n_kinds = len(fits)
@@ -273,7 +274,7 @@ def _fill(stock, kinds, order, is_urgent, members, fits, lost):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _drop(stock, kinds, compatible, fits, lost):
     """Drop the kinds that fit no more; `lost` counts only persons who fitted so far."""
     for kind in range(len(fits)):
@@ -285,7 +286,7 @@ def _drop(stock, kinds, compatible, fits, lost):
                 lost[other] -= count * (not row[other])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fewest_lost(stock, fits, lost):
     """The kind with which the fewest persons become incompatible (line 13 of figure 2)."""
     best, best_place = NOBODY, 0
@@ -297,7 +298,7 @@ def _fewest_lost(stock, fits, lost):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _commonest(stock, kinds, compatible, fits):
     """The kind whose value most of those left have; of equals the most incompatible one."""
     best, best_place, best_count = NOBODY, 0, 0
@@ -321,7 +322,7 @@ def _commonest(stock, kinds, compatible, fits):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _earliest(stock, compatible, fits, is_urgent):
     """The kind whose next person stands first, urgent kinds before others."""
     best, best_place = NOBODY, 0
@@ -340,7 +341,7 @@ def _earliest(stock, compatible, fits, is_urgent):
 # --- exchanging those left over ------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exchange(left_over, members, kind_at, kinds):
     """Exchange persons left over, in place, for members of buckets who clash with fewer others left over.
 
@@ -381,7 +382,7 @@ def exchange(left_over, members, kind_at, kinds):
     return n_exchanged
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _clashes_among(places, kind_at, kinds):
     """How many of some persons are incompatible with each kind."""
     n_kinds = len(kinds.compatible)
@@ -396,7 +397,7 @@ def _clashes_among(places, kind_at, kinds):
     return clashes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _seat_for(row, bucket, kind_at, clashes):
     """Whom a newcomer can replace: the only one they clash with, or who clashes least; NOBODY where two clash."""
     n_clashing, clashing, best = 0, NOBODY, 0
@@ -414,7 +415,7 @@ def _seat_for(row, bucket, kind_at, clashes):
 # --- those left over -----------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join_left_over(bucket_at, n_buckets, kind_at, kinds, size):
     """Let those who are left over join buckets, and number buckets anew; gives how many there are.
 
@@ -441,7 +442,7 @@ def join_left_over(bucket_at, n_buckets, kind_at, kinds, size):
     return _number_anew(buckets)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _chains(bucket_at, n_buckets, n_items):
     first = np.full(n_buckets, NOBODY, np.int64)
     following = np.full(len(bucket_at), NOBODY, np.int64)
@@ -453,7 +454,7 @@ def _chains(bucket_at, n_buckets, n_items):
     return Buckets(bucket_at, first, following, seen, np.zeros(1, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _join(places, buckets, kind, kind_at, kinds, size, next_free):
     """Let persons of one kind join clean buckets, and then those that fit; how many of them found one."""
     n_buckets = len(buckets.first)
@@ -486,7 +487,7 @@ def _join(places, buckets, kind, kind_at, kinds, size, next_free):
     return n_joined
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find(next_free, bucket):
     """The first free bucket from here on, or the number of buckets."""
     while next_free[bucket] != bucket:
@@ -495,7 +496,7 @@ def _find(next_free, bucket):
     return bucket
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_clean(bucket, buckets, kind, kind_at, kinds):
     place = buckets.first[bucket]
     while place != NOBODY:
@@ -505,7 +506,7 @@ def _is_clean(bucket, buckets, kind, kind_at, kinds):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _n_left(some, buckets, kind, kind_at, kinds):
     """How many holdings of some buckets a newcomer may have who share no value with each other and the newcomer's.
 
@@ -534,7 +535,7 @@ def _n_left(some, buckets, kind, kind_at, kinds):
     return n_left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leads_to(bucket, buckets, kind, kind_at, kinds):
     """Whether somebody in a bucket may have what a kind has."""
     place = buckets.first[bucket]
@@ -545,7 +546,7 @@ def _leads_to(bucket, buckets, kind, kind_at, kinds):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _join_merged(place, buckets, kind, kind_at, kinds, size):
     """Let somebody join buckets, merged, in which they fit together: of the near ones those that help most."""
     n_buckets = len(buckets.first)
@@ -578,7 +579,7 @@ def _join_merged(place, buckets, kind, kind_at, kinds, size):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number_anew(buckets):
     n_buckets = 0
     for bucket in range(len(buckets.first)):

@@ -9,8 +9,9 @@ up a few cells of its own so that rare neighbours reach k together.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 LEVEL, BEGIN, END, PARENT, NEED, HAD, UP = range(7)
 """Columns of the nodes of a unit, each behind its children: the cells of a node, how many cells it must show, how many
@@ -73,7 +74,7 @@ def _nodes(path: NDArray[np.int32], unit_start: NDArray[np.int64]) -> tuple[NDAr
     return node, start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plan(
     n_levels, loss, person, weight, unit_start, start, node, k, most_rounds, level, mark, step, choice, cost, chosen
 ):

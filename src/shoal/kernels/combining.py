@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 
 class Shown(NamedTuple):
@@ -25,7 +26,7 @@ class Shown(NamedTuple):
     """When each item was; empty where its order tells nothing."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keys_of_piece(item, moment, first, last, m, base, keys, at):
     """Write a number per combination of at most m items of a piece, duplicates too; give the place behind the last.
 
@@ -63,7 +64,7 @@ def keys_of_piece(item, moment, first, last, m, base, keys, at):
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def without_repeats(numbers, start, behind):
     """Put the different numbers of a stretch in order at its start; give the place behind the last."""
     own = np.sort(numbers[start:behind])
@@ -75,7 +76,7 @@ def without_repeats(numbers, start, behind):
     return behind
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def persons_of_combinations(shown, group, m, base, room):
     """The combinations of at most m items that owners of a group show, ascending, and how many owners show each."""
     found = np.empty(room, np.int64)
@@ -100,7 +101,7 @@ def persons_of_combinations(shown, group, m, base, room):
     return keys[:n], persons[:n]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fewest_of_groups(shown, m, base, room_of_group, fewest):
     """The fewest owners who show any combination of at most m items, for each group; `fewest` has their sizes."""
     for group in range(len(room_of_group)):
@@ -109,7 +110,7 @@ def fewest_of_groups(shown, m, base, room_of_group, fewest):
             fewest[group] = min(fewest[group], persons.min())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def has_digit(number, digit, base):
     """Whether a number has a digit."""
     while number:
@@ -119,7 +120,7 @@ def has_digit(number, digit, base):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def surest_of_groups(shown, m, base, room_of_group, room_of_pairs, part, whole):
     """For each group the combination of at most m items that tells most of another item.
 

@@ -16,12 +16,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numba.core.typing.arraydecl  # noqa: F401  what an index of an array means is known first, and so looked up first
+from numba import njit
 from numba.core import config, event
 from numba.misc.appdirs import AppDirs
 
 SETTING = "NUMBA_CACHE_DIR"
 PATIENCE = 2.0
 """Seconds of compiling before anything is said of it."""
+
+kernel = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+"""Compiles a kernel when it is first called. It lets go of Python's lock, and has no way in for C."""
+
+inner_kernel = njit(cache=True, nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+"""The same for what only kernels call: it has no way in from Python either."""
 
 _tell: Callable[[], None] | None = None
 

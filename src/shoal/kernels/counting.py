@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 Spread = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Persons, records, squared records, most records and the sum of c log2 c."""
@@ -46,7 +47,7 @@ def number_more(
         number_while_room(known, 0, slot_number, key_of_number, 0, np.empty(n_distinct, np.int32))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_while_room(keys, at, slot_number, key_of_number, n_distinct, numbers):
     """Number keys from a place on by an open hash table, until there is no room: the place, and how many different."""
     mask = len(slot_number) - 1
@@ -73,7 +74,7 @@ def number_distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray
     return numbers, key_of_number[:n_distinct].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def runs_of_keys(keys):
     """The different keys of a sorted list, and how often each occurs."""
     n_distinct = 0
@@ -90,7 +91,7 @@ def runs_of_keys(keys):
     return distinct, counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_runs(first_keys, first_counts, second_keys, second_counts):
     """Two lists of different keys, each sorted, with their counts, as one."""
     keys = np.empty(len(first_keys) + len(second_keys), dtype=np.int64)
@@ -111,7 +112,7 @@ def merge_runs(first_keys, first_counts, second_keys, second_counts):
     return keys[:at], counts[:at]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_groups_of_persons(group_of_record, person_of_record, group_of_person, is_in_several):
     """Note the group in which each person is seen (-1: in none so far), and who is seen in another one later."""
     for i in range(len(group_of_record)):
@@ -131,7 +132,7 @@ def code_of_person(
     return code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def note_codes(codes, person_of_record, code_of_person):
     """Note the code of each person (-2: none so far); -1 where there is another."""
     for i in range(len(codes)):
@@ -156,7 +157,7 @@ def order_by_code(codes: NDArray[np.integer], n_codes: int, order: NDArray[np.in
     return sorted_order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lay_by_code(codes, position, order, sorted_order):
     """Lay records down where their code stands, in the given order; `position` moves on."""
     for i in range(len(order)):
@@ -184,7 +185,7 @@ def _spread(count: NDArray[np.int64], start_of_part: NDArray[np.int64]) -> Sprea
     return whole[0], whole[1], whole[2], whole[3], logs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_spread(count, start_of_part, whole, logs):
     """Add the records of persons, part by part, to persons, records, squared records, most records and c log2 c."""
     for part in range(len(logs)):
@@ -242,7 +243,7 @@ def persons_with_own(
     return has_own
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def note_own(group_at, value_at, person_at, seen, has_own):
     """See `persons_with_own`. `seen` is the group in which a value was seen last, and whose it was (-1: several's)."""
     start = 0
@@ -275,7 +276,7 @@ def pairs_of_groups(
     return start_of_code(group_at[first], n_groups), person_at[first].astype(np.int64), value_at[first].astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_extremes(units, is_missing, has_missing, group_of_record, low, high, missing):
     """Add a portion of records to the extremes of their groups and to how many are missing."""
     for i in range(len(units)):

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 # What decided: yes by one of the first five, no by the last two
 GREEDY, BOUND, WEIGHTS, FREQUENCY, SEARCHED, DELETED, LIMIT = 1, 2, 3, 4, 5, -1, -2
@@ -69,7 +70,7 @@ class Search(NamedTuple):
 # --- many groups ---------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def prove_groups(members, l, work_limit):
     """What decides whether at least l items must be deleted to delete each group: positive for yes, else no.
 
@@ -90,7 +91,7 @@ def prove_groups(members, l, work_limit):
     return proof
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest_proved(members, l, work_limit, total_limit):
     """The largest number of items that is proved to be needed for each group; at least l just where l is proved.
 
@@ -111,7 +112,7 @@ def largest_proved(members, l, work_limit, total_limit):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_disjoint_members(members, group, l, seen, mark):
     """Whether the members, as they come, include l of whom no two share an item that may be deleted."""
     picked = 0
@@ -133,7 +134,7 @@ def _has_disjoint_members(members, group, l, seen, mark):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(members, group, seen, number, mark):
     """One group on its own; the cost is that of its items, however many there are in the table."""
     first, last = members.start_of_group[group], members.start_of_group[group + 1]
@@ -173,7 +174,7 @@ def _gather(members, group, seen, number, mark):
 # --- one group -----------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _prove(group, l, work_limit):
     """What decides whether the group needs l items; the size of a deletion set if one was found; work of searching."""
     n_members = len(group.start) - 1
@@ -204,7 +205,7 @@ def _prove(group, l, work_limit):
     return (DELETED if size < l else SEARCHED), size, work
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _largest(group, l, is_plain, work_limit, total_limit):
     """The largest diversity proved, and the work of searching for it beyond deciding l."""
     n_members = len(group.start) - 1
@@ -234,7 +235,7 @@ def _largest(group, l, is_plain, work_limit, total_limit):
     return least, work
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cheaply_proved(group, most):
     """The largest diversity that the checks without a search prove, asked for no more than `most`."""
     ones = np.ones(len(group.start) - 1, dtype=np.int64)
@@ -248,7 +249,7 @@ def _cheaply_proved(group, most):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_undeletable(group):
     """Whether a member has only items that caps forbid to delete."""
     for member in range(len(group.start) - 1):
@@ -257,7 +258,7 @@ def _has_undeletable(group):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_capped(group, l):
     """Whether a cap can bind for deletions of fewer than l items."""
     for item in range(len(group.attribute)):
@@ -269,7 +270,7 @@ def _is_capped(group, l):
 # --- proofs of yes -------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def proved_by_weights(group, weight, most):
     """The diversity that weights on members prove, asked for no more than `most`.
 
@@ -298,7 +299,7 @@ def proved_by_weights(group, weight, most):
     return most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def raised_weights(start, item, n_items):
     """Weights on members, in units of 2^-24, that weigh much in all while no item weighs more than about one unit.
 
@@ -334,7 +335,7 @@ def raised_weights(start, item, n_items):
     return whole
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh_items(start, item, weight, load):
     """The summed weights of those who have each item, written to `load`."""
     load[:] = 0
@@ -343,7 +344,7 @@ def _weigh_items(start, item, weight, load):
             load[item[at]] += weight[member]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def order_by_frequency(group):
     """The members by ascending sum of their items' counts, ties as they come (figure 6, lines 1 to 3)."""
     n_members = len(group.start) - 1
@@ -354,7 +355,7 @@ def order_by_frequency(group):
     return np.argsort(frequency, kind="mergesort")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def disjoint_members(group, order, l):
     """Up to l members of whom no two share an item, taken greedily in the given order (figure 6, lines 4 to 10).
 
@@ -380,7 +381,7 @@ def disjoint_members(group, order, l):
     return picked, n_picked
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow_with_caps(group, order, picked, n_picked, l):
     """Figure 7, repaired: add members to those picked while their diversity stays proved, and raise it where it can be.
 
@@ -431,14 +432,14 @@ class Ranked(NamedTuple):
     """The first place of an item with each count; items with higher counts stand before it."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ranked(n_items, largest):
     """All items, each with the count zero; counts may rise to `largest`."""
     places = np.arange(n_items)
     return Ranked(np.zeros(n_items, np.int64), places, places.copy(), np.zeros(largest + 2, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_member(group, member, change, ranked):
     """Count the items of a member once more, or once less, and keep the order."""
     for at in range(group.start[member], group.start[member + 1]):
@@ -457,7 +458,7 @@ def _count_member(group, member, change, ranked):
         ranked.count[item] += change
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _heaviest(group, ranked, n_wanted):
     """The summed counts of the `n_wanted` most frequent items that caps admit, or of all of them; and how many."""
     left = group.cap.copy()
@@ -475,14 +476,14 @@ def _heaviest(group, ranked, n_wanted):
 # --- proofs of no --------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def deletion_set_size(group, most):
     """The size of a deletion set that is found quickly, or NO_LIMIT where none of at most `most` items is."""
     size = _smallest_attribute(group, most)
     return min(size, _greedy_deletion(group, min(most, size - 1)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _smallest_attribute(group, most):
     """The number of values of the attribute that has fewest, if deleting them all is admitted and deletes everybody."""
     n_values = np.zeros(len(group.cap), dtype=np.int64)
@@ -496,7 +497,7 @@ def _smallest_attribute(group, most):
     return smallest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _everybody_has(group, attribute):
     """Whether every member has a value of the attribute."""
     for member in range(len(group.start) - 1):
@@ -510,7 +511,7 @@ def _everybody_has(group, attribute):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _greedy_deletion(group, most):
     """The size of the set made by always deleting the item that most remaining members have, or NO_LIMIT."""
     n_members = len(group.start) - 1
@@ -539,7 +540,7 @@ def _greedy_deletion(group, most):
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _members_of_items(group):
     """Who has each item: those of item i stand at start[i]:start[i + 1], ascending."""
     start = np.zeros(len(group.count) + 1, dtype=np.int64)
@@ -557,7 +558,7 @@ def _members_of_items(group):
 # --- the search ----------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def smallest_by_search(group, most, work_limit):
     """The size of an admitted deletion set of at most `most` items; NO_LIMIT where there is none; -1 where given up.
 
@@ -568,13 +569,13 @@ def smallest_by_search(group, most, work_limit):
     return _search(_reduced(group, most), min(most, len(group.start) - 1), work_limit)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fits(group, work_limit):
     """Whether the group is small enough to be held as bits and looked at."""
     return len(group.count) * ((len(group.start) + 62) // 64) <= min(_MOST_WORDS, work_limit)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reduced(group, most):
     """The group without items that another can stand for, and members who are deleted whenever another is."""
     n_members, n_items = len(group.start) - 1, len(group.count)
@@ -593,7 +594,7 @@ def _reduced(group, most):
     return _compacted(group, keeps_item, keeps_member)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _drop_items(group, bits, keeps_item, keeps_member, member_start, member_of_entry, most):
     """Drop items whose members all have one other item that may be deleted in its place; say if any was dropped."""
     n_words = bits.shape[1]
@@ -627,7 +628,7 @@ def _drop_items(group, bits, keeps_item, keeps_member, member_start, member_of_e
     return changed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _drop_members(group, keeps_item, keeps_member, member_start, member_of_entry):
     """Drop members who have all the items of another one; say if any was dropped."""
     has = np.full(len(keeps_item), -1, dtype=np.int64)
@@ -659,7 +660,7 @@ def _drop_members(group, keeps_item, keeps_member, member_start, member_of_entry
     return changed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compacted(group, keeps_item, keeps_member):
     """What a search looks at, numbered anew."""
     number = np.full(len(keeps_item), -1, dtype=np.int32)
@@ -690,7 +691,7 @@ def _compacted(group, keeps_item, keeps_member):
     return Search(start, items, bits, attributes[:n_items], group.cap, _packed_weights(start, items, n_items))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _packed_weights(start, item, n_items):
     """Raised weights, scaled in whole numbers so that no item weighs more than one unit."""
     weight = raised_weights(start, item, n_items)
@@ -703,7 +704,7 @@ def _packed_weights(start, item, n_items):
     return weight
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _search(search, most, work_limit):
     """Depth first: delete the items of the member who has fewest left, the commonest first, and never one twice.
 
@@ -754,7 +755,7 @@ def _search(search, most, work_limit):
     return NO_LIMIT, work
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _open(search, remaining, n_left, is_settled, left, count, branch):
     """The branches of a node, written to `branch`: how many; 0 where it leads nowhere; -1 where nobody remains."""
     n_remaining = 0
@@ -785,7 +786,7 @@ def _open(search, remaining, n_left, is_settled, left, count, branch):
     return n_branches
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _commonest(search, count, left, n_left):
     """The summed counts of the `n_left` commonest items that caps admit."""
     place = np.zeros(count.max() + 2, dtype=np.int64)  # of the first item with each count, commonest first
@@ -809,7 +810,7 @@ def _commonest(search, count, left, n_left):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _narrowest_member(search, remaining, count, n_left):
     """The remaining member with the fewest items to delete; -1 where `n_left` items cannot delete all who remain.
 
@@ -841,17 +842,17 @@ def _narrowest_member(search, remaining, count, n_left):
 # --- bits ----------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _set_bit(words, number):
     words[number >> 6] |= np.uint64(1) << np.uint64(number & 63)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_bit(words, number):
     return (words[number >> 6] >> np.uint64(number & 63)) & np.uint64(1) == np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_within(some, others, among):
     """Whether those among `among` who are in `some` are all in `others`."""
     for word in range(len(some)):
@@ -860,7 +861,7 @@ def _is_within(some, others, among):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _n_bits(word):
     """How many bits of a word are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 MOST_BITS = 62
 """So that a place on the curve is a whole number of 64 bits."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hilbert_places(coordinates: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     """The place of each point on Hilbert's curve through a grid of 2^bits steps a column.
 

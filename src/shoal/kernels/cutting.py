@@ -12,9 +12,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiling import kernel
 from shoal.kernels.spanning import divergence_of
 
 SLACK = 1e-12
@@ -53,7 +53,7 @@ class Cutting(NamedTuple):
     fails_above: NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_cutting(edge_u, edge_v, edge_length, classes, whole, m):
     """Lay out a grown tree (edges in the order in which vertices joined) as one component."""
     n = len(edge_u) + 1
@@ -111,7 +111,7 @@ def start_cutting(edge_u, edge_v, edge_length, classes, whole, m):
     return state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slope_of(counts, whole, slope):
     """How records times divergence grows with each class, at some counts: a plane that lies below it everywhere."""
     total = counts.sum()
@@ -125,7 +125,7 @@ def _slope_of(counts, whole, slope):
     slope += divergence_of(counts, whole) - mean
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ratio_of(below, parent, above, divergence_of_parent, whole, length):
     """The divergence/length ratio of an edge, the divergence of its lower side, and `above` filled in.
 
@@ -148,7 +148,7 @@ def _ratio_of(below, parent, above, divergence_of_parent, whole, length):
     return max(weighted - divergence_of_parent, 0.0) / length, n_below * divergence
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _goes_before(state, merit, at, other_merit, other):
     """Whether one edge is cut before another: of smaller merit, of equals the longer, then the older."""
     if merit != other_merit:
@@ -158,7 +158,7 @@ def _goes_before(state, merit, at, other_merit, other):
     return state.number[at] < state.number[other]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_edges(state, component, m, longest, most):
     """The best edges of a component that may be cut, best first: their places and merits (the smaller the better).
 
@@ -214,7 +214,7 @@ def best_edges(state, component, m, longest, most):
     return places[:found], merits[:found]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_edge(state, component, at):
     """Cut the edge above a place: what is below becomes a component of its own, whose number is given."""
     new = state.n_components[0]
@@ -251,7 +251,7 @@ def cut_edge(state, component, at):
     return new
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_all(state, m, longest):
     """Cut the best edge of all components, as long as one is left that leaves m vertices on both sides."""
     waiting = [(0.0, 0.0, np.int32(0), np.int32(0), np.int64(0))]
@@ -269,7 +269,7 @@ def cut_all(state, m, longest):
         fresh = [component, cut_edge(state, component, at)]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def component_of_vertices(state):
     """The component of each vertex."""
     n = len(state.vertex)
@@ -284,7 +284,7 @@ def component_of_vertices(state):
     return component_of_vertex
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def vertices_of_sides(state, component, places):
     """The vertices below and above each of some edges of a component, side by side, and where each side begins."""
     n = state.size[state.root[component]]
@@ -314,7 +314,7 @@ def vertices_of_sides(state, component, places):
     return laid_out, start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_halvings(points, classes, whole, m, most):
     """The best ways to part one group in two: their columns and thresholds, best first.
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiling import kernel
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def add_to_groups(values, group_of_record, sums):
     """Add a portion of records to the sums of their groups, in the order of the records."""
     for i in range(len(values)):
         sums[group_of_record[i]] += values[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_errors(units, group_of_record, mean_of_group, mean_of_all, weight_of_record, span, totals):
     """Add a portion of records to what `errors_of_persons` gives."""
     total, squares, squares_of_all = totals[0], totals[1], totals[2]
@@ -47,7 +48,7 @@ def errors_of_persons(
     return totals[0], totals[1], totals[2]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_differences(codes, group_of_record, start, codes_of_group, differs, weight_of_record, total):
     """Add a portion of records to what `differences_of_persons` gives; gives the new total."""
     for i in range(len(codes)):

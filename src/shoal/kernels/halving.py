@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiling import kernel
 
 BUCKETS = 1024
 """Into how many parts the codes of a node are counted at a time when their median is looked for."""
@@ -47,14 +48,14 @@ class Scratch(NamedTuple):
     category: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _key_of(attributes, j, code):
     if attributes.key_start[j] < 0:
         return np.float64(code)
     return attributes.key[attributes.key_start[j] + code]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def middle_of(code, records, n, low, high, bucket):
     """The lowest code up to which half of the records lie: the code, records below it, and records up to it.
 
@@ -97,7 +98,7 @@ def middle_of(code, records, n, low, high, bucket):
     return low, below, upto
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keeps(persons, records, squared, most, limits):
     """Whether a side keeps to the limits, in whole numbers."""
     return (
@@ -108,7 +109,7 @@ def _keeps(persons, records, squared, most, limits):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number_keeps(row, start, end, j, code, left_records, n_quasi, all_alone, limits):
     """Whether both sides of a cut of a number, codes up to `code` and those above, keep to the limits."""
     if all_alone:
@@ -133,7 +134,7 @@ def _number_keeps(row, start, end, j, code, left_records, n_quasi, all_alone, li
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _most_even_category(row, start, end, j, n_quasi, all_alone, limits, span, counts, present):
     """The category that is cut from the rest most evenly among those whose cut keeps to the limits, and its merit.
 
@@ -180,7 +181,7 @@ def _most_even_category(row, start, end, j, n_quasi, all_alone, limits, span, co
     return best, best_merit
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _median_code(row, start, end, j, n_quasi, low, high, code, records, bucket):
     """The cut of a number that is closest to half of the records, of two equally close the later.
 
@@ -198,7 +199,7 @@ def _median_code(row, start, end, j, n_quasi, low, high, code, records, bucket):
     return middle - 1, below
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part(row, word, start, end, j, code, is_category):
     """Swap rows until the left side comes first; gives where the right side starts."""
     first, last = start, end - 1
@@ -217,7 +218,7 @@ def _part(row, word, start, end, j, code, is_category):
         last -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scratch_for(attributes, most_rows):
     """Memory to work in, for nodes of up to so many rows."""
     n_quasi = len(attributes.span)
@@ -230,7 +231,7 @@ def scratch_for(attributes, most_rows):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_node(row, word, attributes, limits, all_alone, scratch, start, end):
     """Cut one node: its rows are swapped until the left side comes first. Gives where the right side starts, or -1.
 
@@ -286,7 +287,7 @@ def cut_node(row, word, attributes, limits, all_alone, scratch, start, end):
         return _part(row, word, start, end, j, at, n_categories[j] > 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def halve(row, word, attributes, limits, all_alone, start, end, group_of_person):
     """Cut a node (see `cut_node`), and its sides, until no side can be cut; gives the number of groups.
 
@@ -315,7 +316,7 @@ def halve(row, word, attributes, limits, all_alone, start, end, group_of_person)
     return n_groups
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_from(first, row, n_quasi, start, end, group_of_person):
     """Raise the numbers of the groups of a node's persons by `first`."""
     for i in range(start, end):

@@ -31,8 +31,9 @@ Records stand by person, persons by unit.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import inner_kernel, kernel
 
 VALUES, RECORDS, TIMES, ORDER = 0, 1, 2, 3
 """What an item is: a cell, a record, a record with its time, a record whose place among the others is known."""
@@ -52,11 +53,8 @@ CHECK, MOVE, CHECK_OTHERS = np.int64(0), np.int64(1), np.int64(2)
 GAINS, LOSES, STAYS = np.int64(1), np.int64(-1), np.int64(0)
 NOTHING = np.int64(-1)
 
-_inner = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""What only kernels call; without a way in from Python it compiles in a fraction of the time."""
 
-
-@_inner
+@inner_kernel
 def _slot_of(table, node, item):
     """Where the child of a node by an item stands or would stand."""
     key = (np.int64(node) << 32) | np.int64(item)
@@ -69,7 +67,7 @@ def _slot_of(table, node, item):
     return at
 
 
-@_inner
+@inner_kernel
 def _child(table, nodes, state, node, item):
     """The combination with one item more; made where there is none."""
     at = _slot_of(table, node, item)
@@ -84,7 +82,7 @@ def _child(table, nodes, state, node, item):
     return table[at, 1]
 
 
-@_inner
+@inner_kernel
 def _next(items, which, d, sets, low, size, most, start, stop):
     """Go on to the next multiset of items[start:stop], depth first; sets[AT, low:size] is where they are."""
     position = sets[AT, size - 1] + 1 if size > low else start
@@ -102,7 +100,7 @@ def _next(items, which, d, sets, low, size, most, start, stop):
     return NOTHING
 
 
-@_inner
+@inner_kernel
 def _tells(table, nodes, shares, d, root, sets, size, count):
     """Whether a set of items, sorted in sets[PATH, :size], tells too much of one of them to who knows the others."""
     for one in range(size):
@@ -118,7 +116,7 @@ def _tells(table, nodes, shares, d, root, sets, size, count):
     return False
 
 
-@_inner
+@inner_kernel
 def _visit(
     table, nodes, state, asked, shares, d, root, items, which, begin, first, behind, end, item, copies, change, sets
 ):
@@ -162,7 +160,7 @@ def _visit(
     return True
 
 
-@_inner
+@inner_kernel
 def _visit_further(
     table, nodes, state, shares, d, node, items, which, begin, end, has_item, one, other, change, sets, size
 ):
@@ -184,7 +182,7 @@ def _visit_further(
     return is_kept
 
 
-@_inner
+@inner_kernel
 def _visit_sequences(
     table, nodes, state, asked, shares, d, root, items, which, times, begin, end, one, other, change, sets
 ):
@@ -244,7 +242,7 @@ def _visit_sequences(
     return is_kept
 
 
-@_inner
+@inner_kernel
 def _label(asked, n_values, floor, place, node, level, d, column, record, which):
     """The node that a record shows of a column; NOTHING where that is hidden, and the demand does not count it."""
     at = level[which, column, record]
@@ -253,7 +251,7 @@ def _label(asked, n_values, floor, place, node, level, d, column, record, which)
     return np.int64(node[place[column, record] + n_values[column] * at])
 
 
-@_inner
+@inner_kernel
 def _item(table, nodes, state, asked, has_column, n_values, floor, place, node, level, d, record, which):
     """The item that a record shows at its levels; NOTHING where all is hidden. Not for VALUES."""
     n_columns, only, is_hidden = 0, NOTHING, True
@@ -277,7 +275,7 @@ def _item(table, nodes, state, asked, has_column, n_values, floor, place, node, 
     return item
 
 
-@_inner
+@inner_kernel
 def _exchange(
     table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group, level, items,
     n_items, times, sets, record, was, will, does, first_person, last_person,
@@ -367,7 +365,7 @@ def _exchange(
     return True
 
 
-@_inner
+@inner_kernel
 def _lower(
     table, nodes, state, asked, shares, has_column, n_values, floor, place, node, person, start, group, level, items,
     n_items, times, sets, moved, record, begin, end, target, bundle, plan, planned, first_person, last_person,
@@ -448,7 +446,7 @@ def _lower(
     return left, has_loss or has_several
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def show_bundles(
     table, nodes, state, asked, shares, has_column, n_values, floor, place, node, loss, person, start, group, level,
     items, n_items, times, sets, moved, record, begin_of_bundle, end_of_bundle, target, order, plan, person_of_unit,
@@ -538,7 +536,7 @@ def fingerprints(value: NDArray[np.int32], time: NDArray[np.int32], start: NDArr
     return of_person
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mix_prints(value, time, start, of_person):
     """Write the fingerprints of persons."""
     n_columns = len(value)
@@ -564,7 +562,7 @@ def counts_in_steps(counts: NDArray[np.int64], start: NDArray[np.int64], k: int)
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def step_counts(counts, start, k, kept, best):
     """Write what is kept; `best` has the most that the first so many can keep, and where their last block starts."""
     for group in range(len(start) - 1):

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import inner_kernel, kernel
 
 CUTS_A_SWEEP = 48
 """About how many cuts of a large part are weighed in one direction."""
@@ -41,10 +42,6 @@ SPREAD, FALLING = range(4, 6)
 
 LOSS, CENTRE = range(2)
 """Columns of what is measured of a group: what it loses, and from there on its centre; then the shares of the modes."""
-
-
-_inner = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""What only kernels call: no way in from Python is compiled."""
 
 
 class Units(NamedTuple):
@@ -199,7 +196,7 @@ def _n_codes(units: Units) -> int:
     return int(units.category.max(initial=0)) + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keeps(limits, persons, records, squared, most):
     """Whether a group with these counts keeps to the limits."""
     return (
@@ -210,7 +207,7 @@ def keeps(limits, persons, records, squared, most):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def room_for(limits, persons, records, squared):
     """About how many groups these persons make at the most: as many as if their records were evenly spread."""
     even = float(records) * records / squared
@@ -219,7 +216,7 @@ def room_for(limits, persons, records, squared):
     return min(room, even * limits.squares / limits.squares_of)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def left_over(sums, room):
     """What a person is away from the centre, on average, once a part is cut into `room` boxes as well as can be.
 
@@ -250,7 +247,7 @@ def left_over(sums, room):
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_places(key, n, work, place, held):
     """Write the places of the first n numbers to a row of `work`, lowest first, of equals the first.
 
@@ -276,7 +273,7 @@ def sort_places(key, n, work, place, held):
         width *= 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_cut(turned, counts, order, start, end, limits, share_of_room, work, sums, having):
     """The cut of a node that leaves least once both sides are cut on: order, first and last place; order -1: none.
 
@@ -397,7 +394,7 @@ def best_cut(turned, counts, order, start, end, limits, share_of_room, work, sum
     return best_order, best_first, best_last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_pools(
     turned, counts, pool_start, limits, share_of_room, order, work, key, is_left, sums, having, group_in_pool,
     groups_of_pool,
@@ -451,7 +448,7 @@ def cut_pools(
         groups_of_pool[pool] = n_groups
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def loss_of(numbers, counts, member, first, n, measured, group, records_of):
     """What a group of n listed units loses; its centre is written. `records_of` is zero, and is so again after."""
     n_numeric = numbers.shape[1] // 2
@@ -485,7 +482,7 @@ def loss_of(numbers, counts, member, first, n, measured, group, records_of):
     return loss
 
 
-@_inner
+@inner_kernel
 def distance(numbers, counts, unit, counted, measured, group):
     """About how far a person of a unit is from a group: as if all categories but the commonest were rare."""
     n_numeric = numbers.shape[1] // 2
@@ -499,7 +496,7 @@ def distance(numbers, counts, unit, counted, measured, group):
     return away
 
 
-@_inner
+@inner_kernel
 def _recount(numbers, counts, member, first, counted, measured, group, away, records_of):
     """Count a group anew from its members, once its loss and centre are measured."""
     end = first + counted[group, SIZE]
@@ -530,7 +527,7 @@ def _recount(numbers, counts, member, first, counted, measured, group, away, rec
         away[member[at]] = distance(numbers, counts, member[at], counted, measured, group)
 
 
-@_inner
+@inner_kernel
 def _both_keep(counts, limits, counted, here, there, unit, other):
     """Whether two groups keep to the limits when a unit goes from here to there and another (-1: none) comes back."""
     for side in range(2):
@@ -555,7 +552,7 @@ def _both_keep(counts, limits, counted, here, there, unit, other):
     return True
 
 
-@_inner
+@inner_kernel
 def _look_around(
     numbers, counts, limits, member, width, counted, measured, away, here, n_groups, unit, number, swaps, near, how_far
 ):  # fmt: skip
@@ -603,7 +600,7 @@ def _look_around(
                     move_gain, near[0] = both, group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle(
     numbers, counts, pool_start, groups_of_pool, limits, passes, swaps, member, counted, measured, away, records_of,
     near, how_far, group_in_pool, lost,
@@ -702,7 +699,7 @@ def pool_groups(
     return work[0, :n_groups].copy(), np.flatnonzero(is_start)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def part_groups(centre, units_of_group, most_units, most_groups, chance, key, work, is_start):
     """See `pool_groups`. The order is written to the first row of `work`; `key` and the other rows are to work in."""
     order, place, held, open_start, open_end = 0, 1, 2, 3, 4  # rows of `work`

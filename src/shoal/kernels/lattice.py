@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rolled_up(node, up, start_of_up, counts):
     """Merge cells that are alike once each attribute has gone up.
 
@@ -58,7 +59,7 @@ def rolled_up(node, up, start_of_up, counts):
     return cell_of, higher[:n_cells].copy(), sums[:n_cells].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keeps_to(counts, limits):
     """Whether each cell keeps to the limits."""
     keeps = np.empty(len(counts), np.bool_)
@@ -73,7 +74,7 @@ def keeps_to(counts, limits):
     return keeps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lost_with(node, records, leaves, share, start_of_share):
     """For each attribute what is lost more where cells are left out: records times what their nodes had still shown."""
     n_attributes = node.shape[1]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 AT_FIELD, IN_FIELD, IN_QUOTES, BEHIND_QUOTE = 0, 1, 2, 3
 """Where a byte stands: before a field, in one without quotes, in one with quotes, behind a quote in such a one."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def last_record_end(
     content: NDArray[np.uint8], delimiter: int, quote: int, line_end: int, state: int
 ) -> tuple[int, int]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 IntArray = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def matching_sizes(
     start_of_group: IntArray, start_of_person: IntArray, value_of_pair: IntArray, n_values: int, limit: int
 ) -> IntArray:
@@ -66,7 +67,7 @@ def matching_sizes(
     return sizes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_path(
     person: int,
     this_round: int,

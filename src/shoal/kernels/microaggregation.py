@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiling import kernel
 from shoal.kernels.spanning import divergence_of
 
 POINTS_A_LEAF = 8
@@ -54,7 +54,7 @@ class Mixing(NamedTuple):
     whole: np.ndarray  # the share of each class in the whole table
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_box(left, node, n_inner):
     """Recount the box, the lowest number and the reach of a node from its children, or from its points."""
     left.first[node] = NOBODY
@@ -78,7 +78,7 @@ def _fit_box(left, node, n_inner):
                 left.high[node, j] = max(left.high[node, j], left.point[place, j])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def all_points(points):
     """A tree of all points: nodes are halved across their widest column."""
     n, n_columns = points.shape
@@ -131,7 +131,7 @@ def all_points(points):
     return left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _holds_up(left, node, place):
     """Whether a node would be smaller without the point at a place: in its box, its lowest number or its reach."""
     if left.first[node] == left.number[place] or left.reach[node] == left.square[place]:
@@ -143,7 +143,7 @@ def _holds_up(left, node, place):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def remove(left, number):
     """Take a point out of the tree."""
     n_inner = len(left.size) // 2
@@ -166,7 +166,7 @@ def remove(left, number):
         node = (node - 1) // 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _squared(left, place, where):
     total = 0.0
     for j in range(len(where)):
@@ -175,7 +175,7 @@ def _squared(left, place, where):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _least(left, node, where):
     """No point of a node is nearer than this; computed as distances are, so that rounding cannot reverse it."""
     total = 0.0
@@ -185,7 +185,7 @@ def _least(left, node, where):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _most(left, node, where, from_centre, own):
     """No point of a node is farther than this.
 
@@ -208,7 +208,7 @@ def _most(left, node, where, from_centre, own):
     return min(to_corner, in_ball + ROUNDING * (1.0 + own + reach))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest(left, where, distances, numbers):
     """The nearest points that are left, nearest first, as many as `numbers` holds; gives how many there are."""
     n_inner = len(left.size) // 2
@@ -248,12 +248,12 @@ def nearest(left, where, distances, numbers):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _before(distance, number, other_distance, other_number):
     return distance < other_distance or (distance == other_distance and number < other_number)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def farthest(left, where):
     """The point that is left and farthest; of equally far ones that of the lowest number."""
     n_inner = len(left.size) // 2
@@ -288,7 +288,7 @@ def farthest(left, where):
     return best_number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_closer(points, records_of_point, where, own, same):
     """For each place: how many records lie closer than its own distance, and how many as close.
 
@@ -324,7 +324,7 @@ def count_closer(points, records_of_point, where, own, same):
     return closer, as_close
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _choose(left, points, around, mixing, members):
     """Take out of the tree a point and those that join it, as many as `members` holds; gives how many there are.
 
@@ -344,7 +344,7 @@ def _choose(left, points, around, mixing, members):
     return n_found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mixed_first(distances, numbers, m, mixing):
     """Move to the front, behind the first of some points, the m - 1 that join it by composite distance."""
     n_classes = len(mixing.whole)
@@ -365,7 +365,7 @@ def _mixed_first(distances, numbers, m, mixing):
         distances[joined], numbers[joined] = distance, number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(left, points, sums, around, m, mixing, group, group_of_point):
     """Put m points in a group: one, and those that join it."""
     members = np.empty(m, np.int64)
@@ -376,7 +376,7 @@ def _take(left, points, sums, around, m, mixing, group, group_of_point):
             sums[j] -= points[number, j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spots_of(points):
     """Where each run of equal points starts, and the end: equal points that stand together are one spot."""
     start = np.empty(len(points) + 1, np.int64)
@@ -389,7 +389,7 @@ def spots_of(points):
     return start[: n_spots + 1].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sink(keys, spots, size, at):
     """Restore a heap, largest key first, whose entry `at` may be too small."""
     key, spot = keys[at], spots[at]
@@ -404,7 +404,7 @@ def _sink(keys, spots, size, at):
     keys[at], spots[at] = key, spot
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rise(keys, spots, at):
     """Restore a heap whose entry `at` may be too large."""
     key, spot = keys[at], spots[at]
@@ -414,7 +414,7 @@ def _rise(keys, spots, at):
     keys[at], spots[at] = key, spot
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _farthest_from_mean(left, mean, moved, slack, keys, spots, size, start, next_of_spot, group_of_point):
     """The point that is left and farthest from a mean that moves a little at a time; and how many spots are left.
 
@@ -446,7 +446,7 @@ def _farthest_from_mean(left, mean, moved, slack, keys, spots, size, start, next
     return best_number, n_spots
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fixed_size(points, m, mixing):
     """MDAV: the group of each point, and how many groups there are; all but the last have m points, that m to 2m - 1.
 
@@ -489,7 +489,7 @@ def fixed_size(points, m, mixing):
     return group_of_point, n_groups + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _nearest_to_members(left, points, members, distances, numbers):
     """The point that is left and nearest to a member of a group, and its squared distance."""
     best, best_number = np.inf, NOBODY
@@ -500,7 +500,7 @@ def _nearest_to_members(left, points, members, distances, numbers):
     return best, best_number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raises_divergence(members, number, mixing):
     """Whether the classes of a group are farther from those of the table with one more point."""
     classes = np.zeros(len(mixing.whole), np.int64)
@@ -511,7 +511,7 @@ def _raises_divergence(members, number, mixing):
     return divergence_of(classes, mixing.whole) > before
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def variable_size(points, m, gamma, mixing):
     """V-MDAV: the group of each point, and how many groups there are.
 
@@ -559,7 +559,7 @@ def variable_size(points, m, gamma, mixing):
     return group_of_point, n_groups
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _join_nearest(points, group_of_point, n_groups):
     """Points without a group join the one whose mean is nearest."""
     n, n_columns = points.shape

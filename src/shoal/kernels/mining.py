@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 
 class Kinds(NamedTuple):
@@ -25,7 +26,7 @@ class Kinds(NamedTuple):
     """By kind: which values somebody of the kind has, one bit per value."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_bits(kind_of_person, start, values, n_kinds, n_words):
     """Which values somebody of each kind has, one bit per value; `values` are those of the persons, from `start`."""
     bits = np.zeros((n_kinds, n_words), dtype=np.uint64)
@@ -36,7 +37,7 @@ def merge_bits(kind_of_person, start, values, n_kinds, n_words):
     return bits
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def codes_of_persons(persons, person_of_record, codes_of_column, first_of_column, n_persons):
     """The different codes of some persons, column by column: starts and codes, each with what its column starts at."""
     n_columns = codes_of_column.shape[0]
@@ -73,7 +74,7 @@ def codes_of_persons(persons, person_of_record, codes_of_column, first_of_column
     return start, codes[:n_codes].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def items_of_kinds(start_of_kind, codes, start_of_code, node_of_entry, degree_of_entry, n_nodes):
     """The items of each kind from those of its codes, the highest degree of each node: starts, nodes, degrees.
 
@@ -112,7 +113,7 @@ def items_of_kinds(start_of_kind, codes, start_of_code, node_of_entry, degree_of
     return start, nodes[:n_items].copy(), degrees[: n_items if is_fuzzy else 0].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def support_of_nodes(start, nodes, degrees, persons, n_nodes):
     """How many persons belong to each node, by their degrees."""
     is_fuzzy = len(degrees) > 0
@@ -123,7 +124,7 @@ def support_of_nodes(start, nodes, degrees, persons, n_nodes):
     return support
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep_nodes(start, nodes, degrees, new_number):
     """The items of each kind without the nodes whose new number is below 0, by their new numbers."""
     is_fuzzy = len(degrees) > 0
@@ -146,7 +147,7 @@ def keep_nodes(start, nodes, degrees, new_number):
     return kept_start, kept_nodes, kept_degrees
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def kinds_of_nodes(start, nodes, degrees, n_nodes):
     """The kinds that have each node, ascending, with their degrees: starts, kinds, degrees."""
     is_fuzzy = len(degrees) > 0
@@ -168,13 +169,13 @@ def kinds_of_nodes(start, nodes, degrees, n_nodes):
     return start_of_node, kinds, degree_of_kind
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _joint(weight, degree, use_minimum):
     """How far somebody belongs to two things: the product of both degrees, or the lower one."""
     return min(weight, degree) if use_minimum else weight * degree
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def narrow(all_kinds, some, weights, node, use_minimum):
     """Those of some kinds that also have a node, and their weights."""
     is_fuzzy = len(all_kinds.degrees) > 0
@@ -192,7 +193,7 @@ def narrow(all_kinds, some, weights, node, use_minimum):
     return kept[:n_kept].copy(), kept_weights[:n_kept].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_with(all_kinds, some, weights, first_node, use_minimum, count, crisp, met, touched):
     """Count each node from `first_node` on among some kinds; gives how many such nodes they have.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiling import kernel
 from shoal.kernels.spanning import divergence_of
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rises_of_cuts(person_at, segments, cut_node, cut_run_start, cut_position, row, classes_of_kind, whole):
     """By how much each cut raises the divergence of its node's classes, the two sides weighted by their records.
 
@@ -55,7 +55,7 @@ class Groups(NamedTuple):
     weight: np.ndarray  # records times divergence
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _groups_of(points, records, kind, classes_of_kind, whole, group_of_person, n_groups):
     groups = Groups(
         np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64), np.zeros((n_groups, points.shape[1])),
@@ -68,7 +68,7 @@ def _groups_of(points, records, kind, classes_of_kind, whole, group_of_person, n
     return groups
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enter(groups, group, point, records, classes, sign):
     """Count a person in a group, or out of it."""
     groups.persons[group] += sign
@@ -79,7 +79,7 @@ def _enter(groups, group, point, records, classes, sign):
         groups.classes[group, k] += sign * classes[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _squared_to_mean(groups, group, point):
     total = 0.0
     for j in range(len(point)):
@@ -88,7 +88,7 @@ def _squared_to_mean(groups, group, point):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weight_with(groups, group, classes, sign, whole, counts):
     """Records times divergence of a group with a person of some classes, or without; fills in `counts`."""
     total = 0
@@ -98,7 +98,7 @@ def _weight_with(groups, group, classes, sign, whole, counts):
     return total * divergence_of(counts, whole)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_nearer(points, records, kind, classes_of_kind, whole, group_of_person, n_groups, m, passes):
     """Let one person after the other move to another group while that helps; gives how many moves there were.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiling import kernel
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def add_sums(units, person_of_record, lowest, steps_a_unit, sums):
     """Add a portion of records to the sums of their persons: of units and of grid steps above the lowest unit."""
     for i in range(len(units)):
@@ -17,7 +18,7 @@ def add_sums(units, person_of_record, lowest, steps_a_unit, sums):
         sums[person, 1] += np.int64(np.rint(above * steps_a_unit))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_squares(units, person_of_record, lowest, steps_a_unit, squares):
     """Add a portion of records to the sums of their persons of squared grid steps above the lowest unit."""
     for i in range(len(units)):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 MISSING = -(2**63)
 _BLOCK = 4096  # records that are looked at together, so that they stay in the cache
@@ -52,7 +53,7 @@ class Counted(NamedTuple):
     """Of which the counts of each group are parts."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark(values, asked, query, first, last, matches):
     """Mark which of the records first:last meet all conditions of a query."""
     n = last - first
@@ -65,7 +66,7 @@ def _mark(values, asked, query, first, last, matches):
             matches[i] &= (low <= column[i]) & (column[i] <= high)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_marked(matches, person_at, by_person, counted):
     """How many records are marked, or persons beside the one `counted` last; and who was counted last."""
     n = 0
@@ -80,7 +81,7 @@ def _count_marked(matches, person_at, by_person, counted):
     return n, counted
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_matching(values, asked, person_at, by_person):
     """How many records meet each query, or persons with at least one such record; records stand by person."""
     n_records = len(person_at)
@@ -96,7 +97,7 @@ def count_matching(values, asked, person_at, by_person):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _multiply_by_range_shares(first, last, has_missing, n_values, low, high, share):
     """Multiply by the share of each place's range that lies in an interval."""
     for place in range(len(share)):
@@ -109,7 +110,7 @@ def _multiply_by_range_shares(first, last, has_missing, n_values, low, high, sha
             share[place] *= overlap / n_values[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _multiply_by_set_shares(first, last, members, n_values, low, high, share):
     """Multiply by the share of each place's set that lies in an interval."""
     for place in range(len(share)):
@@ -120,7 +121,7 @@ def _multiply_by_set_shares(first, last, members, n_values, low, high, share):
             share[place] = share[place] * n / n_values[place] if n else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shares_of_places(shown, asked, query, share):
     """For each place the product over the conditions of a query of the share of its values that meet them."""
     share[:] = 1.0
@@ -137,7 +138,7 @@ def _shares_of_places(shown, asked, query, share):
             _multiply_by_range_shares(first, last, has_missing, n_values, low, high, share)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def estimate_linked(shown, quasi, values, sensitive, person_at, by_person, start_of_group):
     """Estimates where each record shows its own sensitive values, and its group's quasi-identifiers.
 
@@ -160,7 +161,7 @@ def estimate_linked(shown, quasi, values, sensitive, person_at, by_person, start
     return estimates
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _multiply_by_counted_shares(start, value, count, total, low, high, weight):
     """Multiply by the share of each group's values that lies in an interval."""
     for group in range(len(weight)):
@@ -171,7 +172,7 @@ def _multiply_by_counted_shares(start, value, count, total, low, high, weight):
         weight[group] *= min(1.0, n / total[group])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def estimate_apart(shown, quasi, counted, sensitive, place_start_of_group, weight_of_group):
     """Estimates where sensitive values are counted by group; every place of a group weighs `weight_of_group`."""
     n_groups = len(place_start_of_group) - 1
@@ -229,7 +230,7 @@ class Asker(NamedTuple):
     high: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def aggregate_matching(values, asked, number):
     """Of the records that meet each query and have a number: how many, their sum, the lowest and the highest."""
     n_records, n_queries = len(number), len(asked.start) - 1
@@ -250,7 +251,7 @@ def aggregate_matching(values, asked, number):
     return count, total, lowest, highest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part_in(spread, holder, low, high):
     """The share of a holder's values that lie in an interval."""
     if not spread.is_set:
@@ -263,7 +264,7 @@ def _part_in(spread, holder, low, high):
     return found / spread.total[holder]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_in(spread, holder, low, high):
     """The share of a holder's values that lie in an interval times their mean number."""
     if not spread.is_set:
@@ -280,12 +281,12 @@ def _sum_in(spread, holder, low, high):
     return found / spread.total[holder]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number(spread, unit):
     return spread.number[unit] if len(spread.number) else spread.offset + spread.scale * unit
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _expect(spread, holder_of_entity, chance, times, low, high):
     """How many values in an interval there are by expectation, and what their sum is."""
     count, total = 0.0, 0.0
@@ -297,7 +298,7 @@ def _expect(spread, holder_of_entity, chance, times, low, high):
     return count, total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _chance_of_none(spread, holder_of_entity, chance, times, low, high, at_most):
     """How likely it is that no entity has a value in an interval; less exact below `at_most`."""
     none = 1.0
@@ -311,7 +312,7 @@ def _chance_of_none(spread, holder_of_entity, chance, times, low, high, at_most)
     return none
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _median_extreme(spread, holder_of_entity, chance, times, low, high, lowest):
     """The middle of what the lowest (else the highest) value can be, if there is one at all."""
     at_most = _HALF + 0.5 * _chance_of_none(spread, holder_of_entity, chance, times, low, high, 0.0)
@@ -326,7 +327,7 @@ def _median_extreme(spread, holder_of_entity, chance, times, low, high, lowest):
     return _number(spread, first)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bounds(spread):
     """The lowest and the highest of all values that holders can have."""
     low, high = np.int64(2**62), np.int64(-(2**62))
@@ -340,7 +341,7 @@ def _bounds(spread):
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _aggregate(spread, holder_of_entity, chance, times, kind, low, high):
     """What is asked for, of entities that meet the other conditions with some chance; NaN where nobody can."""
     count, total = _expect(spread, holder_of_entity, chance, times, low, high)
@@ -353,7 +354,7 @@ def _aggregate(spread, holder_of_entity, chance, times, kind, low, high):
     return _median_extreme(spread, holder_of_entity, chance, times, low, high, kind == MIN)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def aggregate_linked(shown, quasi, values, sensitive, start_of_place, spread, by_place, asker):
     """Estimates where each record shows its own sensitive values; records stand by place, and are the entities.
 
@@ -379,7 +380,7 @@ def aggregate_linked(shown, quasi, values, sensitive, start_of_place, spread, by
     return estimates
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def aggregate_apart(shown, quasi, counted, sensitive, place_start_of_group, times, spread, by_place, asker):
     """Estimates where sensitive values are counted by group; places are the entities, each stands for `times` records.
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 NOBODY = -1
 """Stands for the holding of a member of a group that has no assignment."""
@@ -99,7 +100,7 @@ def members_with_values(
 # --- many groups ---------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_possible(members, value_of_holding, n_values):
     """How many different values the holdings that are possible for each member have.
 
@@ -128,7 +129,7 @@ def count_possible(members, value_of_holding, n_values):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_allowed(members, value_of_holding, n_values):
     """How many different values the holdings of its group that each member may have by itself have.
 
@@ -154,7 +155,7 @@ def count_allowed(members, value_of_holding, n_values):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def possible_holdings(members, by_itself):
     """The holdings that are possible for each type of each group, as families: family of member, starts, holdings.
 
@@ -189,7 +190,7 @@ def possible_holdings(members, by_itself):
     return family_of_member, start, holding[:n_listed]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def assign_holdings(members):
     """An assignment of each group: the holding of each member, NOBODY for all members of a group that has none.
 
@@ -229,14 +230,14 @@ def assign_holdings(members):
 # --- one group -----------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _no_numbers(members):
     """Room for numbering the types and the holdings of one group after the other."""
     number_of_type = np.full(members.allowed.shape[0], -1, np.int32)
     return number_of_type, np.full(len(members.item_start) - 1, -1, np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_at(members, group, number_of_type, number_of_holding):
     """A group on its own; the room for numbers is left as it was found."""
     first, last = members.start_of_group[group], members.start_of_group[group + 1]
@@ -264,7 +265,7 @@ def _look_at(members, group, number_of_type, number_of_holding):
     return Here(types[:n_types], holdings[:n_holdings], type_of_member, holding_of_member)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _may_have(members, kind, holding):
     for at in range(members.item_start[holding], members.item_start[holding + 1]):
         if not members.allowed[kind, members.item[at]]:
@@ -272,7 +273,7 @@ def _may_have(members, kind, holding):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _members_by_holding(here):
     """The types of the members who have each holding: starts and types."""
     start = np.zeros(len(here.holdings) + 1, np.int64)
@@ -289,7 +290,7 @@ def _members_by_holding(here):
     return start, types
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _parts(members, here):
     """The strongly connected part of each type and, behind them, of each holding (Tarjan, 1972)."""
     n_types = len(here.types)
@@ -348,7 +349,7 @@ def _parts(members, here):
     return part
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _flow(members, here):
     """As many members as can be given a holding that they may have: how many of each type have which."""
     n_types, n_holdings = len(here.types), len(here.holdings)
@@ -379,7 +380,7 @@ def _flow(members, here):
     return flow
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_way(root, can, flow, without, left):
     """Give members of a type holdings that are left, by others who pass theirs on; say whether there was a way."""
     n_types, n_holdings = can.shape
@@ -409,7 +410,7 @@ def _find_way(root, can, flow, without, left):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pass_on(root, last, type_before, holding_before, flow, without, left):
     """Pass holdings on along a way, as many as it has room for."""
     room = min(without[root], left[last])

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiling import kernel
 
 
 class Kinds(NamedTuple):
@@ -37,7 +38,7 @@ class Values(NamedTuple):
     start: np.ndarray  # (attributes + 1): where the values of each attribute start; as many as are asked for
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hold_more(values, held, row, kind):
     """Add the values of a kind to those that a row holds, up to as many as are asked for."""
     for attribute in range(len(values.start) - 1):
@@ -52,7 +53,7 @@ def hold_more(values, held, row, kind):
             held[row, place] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def values_lacking(values, held, row, more):
     """How many different values a row lacks, of the attribute that lacks most; with those of a kind more (-1: none)."""
     lacking = 0
@@ -76,7 +77,7 @@ def values_lacking(values, held, row, more):
     return lacking
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cells_of_kinds(kinds, places, left, limits, values):
     """The cells of the kinds that are left: those of equal nodes at the given places, one place per attribute.
 
@@ -135,7 +136,7 @@ def cells_of_kinds(kinds, places, left, limits, values):
     return cell_of_left, keeps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def levels_of_groups(kinds, group_of_kind, n_groups):
     """For each group the lowest level of each attribute at which its kinds are one node, and one of its kinds."""
     n_attributes = len(kinds.start) - 1
@@ -151,7 +152,7 @@ def levels_of_groups(kinds, group_of_kind, n_groups):
     return level, member
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _common_level(kinds, j, level, one, other):
     """The lowest level of an attribute, from the given one up, at which two kinds are one node."""
     while kinds.node[one, kinds.start[j] + level] != kinds.node[other, kinds.start[j] + level]:
@@ -159,20 +160,20 @@ def _common_level(kinds, j, level, one, other):
     return level
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def raise_levels(kinds, level, member, group, kind):
     """Raise the levels of a group so that a kind that joins it is one node with it."""
     for j in range(level.shape[1]):
         level[group, j] = _common_level(kinds, j, level[group, j], member[group], kind)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _share(shares, place, node):
     at = shares.start[place] + node
     return shares.of_node[at] if at < shares.start[place + 1] else 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rises_of_groups(kinds, shares, level, member, records, kind):
     """By how much the loss of each group and of a kind rises when the kind joins it: records times shares covered.
 

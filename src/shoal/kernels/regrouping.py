@@ -16,7 +16,8 @@ and records times cover its loss. All kernels take the same plain arrays, in thi
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiling import kernel
 
 LEAST = 1e-9
 """A gain below this is none."""
@@ -33,7 +34,7 @@ PERSONS, RECORDS, SQUARED, MOST = range(4)
 HEAD, SIZE, KINDS, VERSION, LEVEL = 0, 1, 5, 6, 7
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _common_place(node, place, one, other):
     """The lowest place of an attribute, from the given one up, at which two kinds are one node."""
     while node[one, place] != node[other, place]:
@@ -41,13 +42,13 @@ def _common_place(node, place, one, other):
     return place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _share(node, of_node, node_start, kind, place):
     at = node_start[place] + node[kind, place]
     return of_node[at] if at < node_start[place + 1] else 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def offer_neighbours(node, start, of_node, node_start, order, window, near, distance):
     """Offer to every kind those that stand behind it in an order, and it to them; each keeps the nearest it has seen.
 
@@ -69,7 +70,7 @@ def offer_neighbours(node, start, of_node, node_start, order, window, near, dist
                 _offer(near, distance, other, one, apart)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _offer(near, distance, one, other, apart):
     at = near.shape[1] - 1
     if apart >= distance[one, at]:
@@ -85,7 +86,7 @@ def _offer(near, distance, one, other, apart):
     near[one, at] = other
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_groups(node, start, size, of_node, node_start, value, value_start, link, row, cover):
     """Make the lists and counts of groups from the group of each kind."""
     for group in range(len(row)):
@@ -103,7 +104,7 @@ def fill_groups(node, start, size, of_node, node_start, value, value_start, link
         _sum_up(node, start, size, of_node, node_start, value, value_start, link, row, cover, group, -1, group)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_up(node, start, size, of_node, node_start, value, value_start, link, row, cover, group, without, to):
     """Write counts, levels, cover and values of a group without one of its kinds (-1: with all) to a row."""
     n_attributes = len(start) - 1
@@ -131,7 +132,7 @@ def _sum_up(node, start, size, of_node, node_start, value, value_start, link, ro
     cover[to] = covered
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(start, size, value, value_start, row, kind, to):
     """Count a kind, and its values up to as many as are asked for."""
     for at in range(3):
@@ -150,7 +151,7 @@ def _count(start, size, value, value_start, row, kind, to):
             row[to, values + place] = value[kind, at]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lack(start, size, value, value_start, limits, row, group, more):
     """How many persons, records or values a group lacks with one kind more (-1: as it is); 0 where it keeps to all."""
     persons, records = row[group, SIZE + PERSONS], row[group, SIZE + RECORDS]
@@ -184,12 +185,12 @@ def _lack(start, size, value, value_start, limits, row, group, more):
     return lack
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _loss(row, cover, group):
     return cover[group] * row[group, SIZE + RECORDS]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rise(node, start, size, of_node, node_start, row, cover, group, kind, most):
     """By how much the loss of a group rises when a kind joins it; infinity once that is seen to be `most` or more."""
     first = row[group, HEAD]
@@ -206,7 +207,7 @@ def _rise(node, start, size, of_node, node_start, row, cover, group, kind, most)
     return covered * records - _loss(row, cover, group)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _relieve(
     node, start, size, of_node, node_start, value, value_start, limits, link, relief, row, cover, kind
 ):  # fmt: skip
@@ -231,7 +232,7 @@ def _relieve(
     link[kind, KNOWN_AT] = row[group, VERSION]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(node, start, size, of_node, node_start, value, value_start, link, row, cover, kind, to):
     """Move a kind to another group; by how much the loss of all rises. Both have a version that was never before."""
     group = link[kind, GROUP]
@@ -265,7 +266,7 @@ def _move(node, start, size, of_node, node_start, value, value_start, link, row,
     return rise + _loss(row, cover, group) + _loss(row, cover, to)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_home(
     node, start, size, of_node, node_start, value, value_start, limits, link, row, cover, near, kind, penalty, most
 ):  # fmt: skip
@@ -289,7 +290,7 @@ def _best_home(
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next_to_join(
     node, start, size, of_node, node_start, value, value_start, limits, link, relief, row, cover, near, kind, penalty
 ):  # fmt: skip
@@ -325,7 +326,7 @@ def _next_to_join(
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _loss_of_lacking(start, size, value, value_start, limits, row, cover, moved, n_joined):
     """The loss of the groups that those who joined a new one have left, and that now lack somebody."""
     loss = 0.0
@@ -341,7 +342,7 @@ def _loss_of_lacking(start, size, value, value_start, limits, row, cover, moved,
     return loss
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _smallest_lacking(start, size, value, value_start, limits, row, moved, n_joined):
     """Of the groups that those who joined a new one have left and that lack somebody, the smallest; -1 for none."""
     best = -1
@@ -353,7 +354,7 @@ def _smallest_lacking(start, size, value, value_start, limits, row, moved, n_joi
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_groups(
     node, start, size, of_node, node_start, value, value_start, limits, link, relief, row, cover,
     near, order, drawn, penalties, heat, spared, moved, free,

@@ -13,7 +13,7 @@ these cells are *pinned*. Arrays in, arrays out; no tables, no checks, no random
 
 from __future__ import annotations
 
-from numba import njit
+from shoal.kernels.compiling import kernel
 
 TINY = 1e-9
 """What is not above this is nothing."""
@@ -23,7 +23,7 @@ TICK, N_LABELS, HIDDEN, HAS_PAIRS, BY_PLAN = range(5)
 labels are asked about, and whether cells are lowered by plan."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count(item, step, first, end, label, level, one, two, seen, state):
     """A person, whose cells are first to end, shows an item once more (step 1), or showed it so (step -1)."""
     hidden, n_labels = state[HIDDEN], state[N_LABELS]
@@ -48,7 +48,7 @@ def count(item, step, first, end, label, level, one, two, seen, state):
                 two[other * n_labels + item] += step
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def show(cell, to, start, person, label, level, one, two, seen, state):
     """Show a cell at another level."""
     first, end = start[person[cell]], start[person[cell] + 1]
@@ -61,7 +61,7 @@ def show(cell, to, start, person, label, level, one, two, seen, state):
     level[cell] = to
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keeps(cell, level, gone, first, end, column, label, k_one, k_two, one, two, state):
     """Whether enough persons show what a cell shows at its level, alone and with what its person shows beside it.
 
@@ -83,7 +83,7 @@ def keeps(cell, level, gone, first, end, column, label, k_one, k_two, one, two, 
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def has_hope(cell, to, n_more, first, end, column, label, k_one, k_two, level, one, two, state):
     """Whether enough persons would show a cell at a level if so many more showed it; exact where that is the cell."""
     hidden, n_labels = state[HIDDEN], state[N_LABELS]
@@ -100,7 +100,7 @@ def has_hope(cell, to, n_more, first, end, column, label, k_one, k_two, level, o
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lower(
     cells, begin, behind, to, start, person, column, label, floor, plan, pinned, k_one, k_two, level, was, one, two,
     seen, open_cells, state,
@@ -149,7 +149,7 @@ def lower(
     return left, has_others
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lower_all(
     order, first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start, person, column, label,
     floor, plan, pinned, k_one, k_two, level, was, one, two, seen, open_cells, state,
@@ -173,7 +173,7 @@ def lower_all(
         n_in_vain = 0 if n > 0 else n_in_vain + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def force(cells, begin, behind, to, start, person, column, label, floor, k_two, level, one, two, seen, state):
     """Show the cells[begin:behind] at a level, and hide what their persons show beside it and too few show with it."""
     hidden, n_labels = state[HIDDEN], state[N_LABELS]
@@ -191,7 +191,7 @@ def force(cells, begin, behind, to, start, person, column, label, floor, k_two, 
                     show(goes, floor[column[goes]], start, person, label, level, one, two, seen, state)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def most_to_gain(
     order, first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, loss, level, tried, state
 ):
@@ -211,7 +211,7 @@ def most_to_gain(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hide_broken(first, end, start, person, column, label, floor, k_one, k_two, level, one, two, seen, state):
     """Hide cells until enough persons show what is left."""
     is_changed = True
@@ -224,7 +224,7 @@ def hide_broken(first, end, start, person, column, label, floor, k_one, k_two, l
                 is_changed = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hidden_least(begin, behind, column, hides, level, hidden):
     """The fewest hidden cells that a person has in any column whose hidden values are shared, and the fewest cells."""
     fewest, fewest_cells = behind - begin, behind - begin
@@ -239,7 +239,7 @@ def hidden_least(begin, behind, column, hides, level, hidden):
     return fewest, fewest_cells
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hide_more(begin, behind, start, person, column, label, loss, hides, most, pinned, level, one, two, seen, state):
     """Let a person have so many hidden cells in each column of `hides`, those first that lose least by it."""
     hidden = state[HIDDEN]
@@ -260,7 +260,7 @@ def hide_more(begin, behind, start, person, column, label, loss, hides, most, pi
             n += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cover(first, end, start, person, column, label, loss, hides, k, most, pinned, level, one, two, seen, state):
     """Let k persons of a unit have as many hidden cells as are known together, where any cell is hidden.
 
@@ -302,7 +302,7 @@ def cover(first, end, start, person, column, label, loss, hides, k, most, pinned
     return n_hidden > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lost(first, end, level, loss, hidden):
     """What is lost in cells."""
     total = 0.0
@@ -311,7 +311,7 @@ def lost(first, end, level, loss, hidden):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def go_to(target, first, end, start, person, label, level, was, one, two, seen, state):
     """Show all cells at given levels."""
     for cell in range(first, end):
@@ -320,7 +320,7 @@ def go_to(target, first, end, start, person, label, level, was, one, two, seen, 
         was[cell] = target[cell]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_labels(first, end, label, place_of_node, one, two, state):
     """Number the labels of a unit, and forget what was counted."""
     n = 0
@@ -341,7 +341,7 @@ def number_labels(first, end, label, place_of_node, one, two, state):
     state[N_LABELS] = n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def show_units(
     units, unit_start, bundle_of_unit, orders, bundle_start, bundle_end, bundle_level, cells, start, person, column,
     label, loss, floor, plan, k_one, k_two, most_forced, hides, covered, tried, pinned, level, was, best, place_of_node,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 
 def shuffled(random_words: NDArray[np.uint64]) -> NDArray[np.int32]:
@@ -14,7 +15,7 @@ def shuffled(random_words: NDArray[np.uint64]) -> NDArray[np.int32]:
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shuffle(random_words, order):
     """Put an order into another."""
     for i in range(len(order) - 1, 0, -1):

@@ -17,8 +17,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import kernel
 
 LEAF = 48
 """Vertices in a leaf of a kd-tree."""
@@ -64,7 +65,7 @@ class Forest(NamedTuple):
     """At most so many vertices are in a leaf."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def length_of(a, b, divisor):
     """The Euclidean distance of two points over a divisor, such as the number of columns."""
     squares = 0.0
@@ -73,7 +74,7 @@ def length_of(a, b, divisor):
     return math.sqrt(squares) / divisor
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def divergence_of(counts, whole):
     """The Jensen-Shannon divergence, in bits, of the classes counted from the shares in the whole table."""
     total = 0
@@ -93,14 +94,14 @@ def divergence_of(counts, whole):
     return divergence
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_before(points, column, a, b):
     """Whether vertex a stands before vertex b in a column; of equal values the lower number."""
     x, y = points[a, column], points[b, column]
     return x < y or (x == y and a < b)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part_at(points, column, vertex, low, high, middle):
     """Order vertex[low:high] so that those before `middle` stand before it in a column, and those behind it behind."""
     high -= 1
@@ -131,7 +132,7 @@ def _part_at(points, column, vertex, low, high, middle):
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _build_tree(forest, points, tree, n_vertices):
     """Build the kd-tree over the first vertices of a tree's stretch: halves of the widest column, tight boxes."""
     n_columns = points.shape[1]
@@ -181,7 +182,7 @@ def _build_tree(forest, points, tree, n_vertices):
         node += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _plant(points, bucket_of_vertex, n_buckets, leaf_size):
     """A kd-tree for each bucket of vertices."""
     n, n_columns = points.shape
@@ -215,7 +216,7 @@ def _plant(points, bucket_of_vertex, n_buckets, leaf_size):
     return forest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(forest, points, tree, vertex):
     """Take a vertex out of its tree; a tree that has lost half of its vertices is built anew."""
     node = forest.leaf[vertex]
@@ -248,7 +249,7 @@ def _take(forest, points, tree, vertex):
         _build_tree(forest, points, tree, left)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(forest, tree):
     """Move the vertices that a tree has left to the front of its stretch."""
     write = forest.tree_first[tree]
@@ -270,7 +271,7 @@ def _gather(forest, tree):
     forest.vertex[write : write + n_left] = left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _square_to_box(forest, node, point):
     """The squared distance of a point from the box of a node."""
     squares = 0.0
@@ -284,7 +285,7 @@ def _square_to_box(forest, node, point):
     return squares
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _nearest(forest, tree, point, divisor, lengths, vertices, stack, squares_of_stack):
     """The nearest vertices left in a tree, nearest first, of equals the lowest number; gives how many were found."""
     n_columns = len(point)
@@ -381,7 +382,7 @@ class Hood(NamedTuple):
     """Room for the classes of the neighbourhood and a vertex."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divergence_with(hood, profiles, profile):
     """The divergence of a neighbourhood together with a vertex of a profile."""
     if hood.known[profile] != hood.stamp[0]:
@@ -392,7 +393,7 @@ def _divergence_with(hood, profiles, profile):
     return hood.divergence[profile]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lowest_divergence(hood, profiles):
     """The lowest divergence of a neighbourhood together with a vertex of any profile that is left."""
     lowest = np.inf
@@ -402,7 +403,7 @@ def _lowest_divergence(hood, profiles):
     return lowest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_of_all(forest, point, divisor, alpha, hood, profiles, lowest, stack, squares_of_stack):
     """The vertex left that has the smallest (composite distance, length, number) from u with its neighbourhood.
 
@@ -483,7 +484,7 @@ class Front(NamedTuple):
     edge_to: NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _comes_first(front, a, b):
     if front.distance[a] != front.distance[b]:
         return front.distance[a] < front.distance[b]
@@ -492,7 +493,7 @@ def _comes_first(front, a, b):
     return a < b
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _settle(front, n, vertex):
     """Put a vertex whose key has changed in its place in the heap of n vertices."""
     at = front.heap_place[vertex]
@@ -518,7 +519,7 @@ def _settle(front, n, vertex):
     front.heap_place[vertex] = at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _choose(front, forest, alpha, is_outside, u):
     """The best candidate edge of u by what is known: sets its key and bucket, gives v, or -1 where it is a bound."""
     best_distance, best_length, best_vertex, best_bucket = np.inf, np.inf, -1, -1
@@ -549,7 +550,7 @@ def _choose(front, forest, alpha, is_outside, u):
     return best_vertex
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enter_hood(front, most, w, depth, length, v):
     """Take v into the neighbourhood of w if it is among the nearest: in edges, in length, by number."""
     size = front.hood_size[w]
@@ -580,7 +581,7 @@ def _enter_hood(front, most, w, depth, length, v):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_hood(front, w, profiles, hood):
     """Count the classes of a vertex and its neighbourhood; what was known of another is forgotten."""
     hood.classes[:] = profiles.classes[profiles.of_vertex[w]]
@@ -591,7 +592,7 @@ def _count_hood(front, w, profiles, hood):
     hood.stamp[0] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_hood(front, points, divisor, most, v, waiting, came_from):
     """Collect the neighbourhood of a new leaf, one whole ring of the tree after the other until it is full."""
     entry = front.edge_first[v]
@@ -621,7 +622,7 @@ def _find_hood(front, points, divisor, most, v, waiting, came_from):
         first, last = last, ring
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tell_others(front, points, divisor, most, v, waiting, came_from, depth_of_waiting, changed):
     """Enter a new leaf in the neighbourhoods where it is among the nearest; lists whose these are, gives how many.
 
@@ -656,7 +657,7 @@ def _tell_others(front, points, divisor, most, v, waiting, came_from, depth_of_w
     return n_changed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow(points, divisor, profile_of_vertex, classes_of_profile, whole, alpha, b, start, one_tree_a_profile,
          leaf_size=LEAF):  # fmt: skip
     """Grow the class-restricted spanning tree: u, v and length of each edge, in the order in which vertices join.

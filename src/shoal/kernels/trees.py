@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiling import inner_kernel, kernel
 
 BLOCK = 128
 """How many rows are fetched at a time: fetching alone keeps many cache misses under way, the sweep then finds them."""
@@ -94,7 +95,7 @@ def _first_cuts(cuts: Cuts, n: int) -> Cuts:
     return Cuts(*(array[:n] for array in cuts))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ends_run(orders, at, end):
     return at + 1 == end or orders.run[at + 1] != orders.run[at]
 
@@ -131,7 +132,7 @@ def sweep_all_cuts(
     return _first_cuts(cuts, found)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_cuts(key_at, run_at, start, end):
     """How many cuts some nodes have between two different keys."""
     n_cuts = 0
@@ -144,7 +145,7 @@ def count_cuts(key_at, run_at, start, end):
     return n_cuts
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner_kernel
 def _forget(person_at, start, end, row, nominal, pair_start, pair_category, count_of, side):
     """Set the counts of a side of all categories that some persons have back to zero."""
     if end - start > count_of.shape[1]:
@@ -163,7 +164,7 @@ def _forget(person_at, start, end, row, nominal, pair_start, pair_category, coun
                 count_of[j, pair_category[j, pair], side] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep_cuts(
     person_at, key_at, run_at, starts, ends, nodes, row, n_numeric, pair_start, pair_category, pair_count, mass_scale,
     limits, only_best, keep_most, keep_logs, block, mass, squares, count_of, is_left, where, whole, real,
@@ -314,7 +315,7 @@ def sweep_cuts(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep_to_limits(cuts, limits):
     """Whether both sides of each cut keep to the limits, in whole numbers as in the sweep."""
     keeps = np.zeros(len(cuts.node), np.bool_)
@@ -333,7 +334,7 @@ def keep_to_limits(cuts, limits):
     return keeps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sums_of_keys(person_at, start, end, key_of_person):
     """The sum, modulo 2^64, of the keys of the persons of each node: the same persons give the same sum."""
     sums = np.zeros(len(start), np.uint64)
@@ -343,7 +344,7 @@ def sums_of_keys(person_at, start, end, key_of_person):
     return sums
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _variance(here, persons, records, j, grid):
     """The variance over the records of a node of numeric attribute j, scaled to [0, 1] over the whole table."""
     total = 0.0
@@ -358,7 +359,7 @@ def _variance(here, persons, records, j, grid):
     return squares / records
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _write_cut(cuts, found, orders, here, persons, run_start, at, stamp, is_left):
     """Write one cut and the counts of its two sides."""
     cuts.run_start[found] = run_start
@@ -386,7 +387,7 @@ def _write_cut(cuts, found, orders, here, persons, run_start, at, stamp, is_left
             cuts.right_most[found] = max(cuts.right_most[found], count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _balance_change(cuts, found):
     """How much of the node's g-balance the cut takes: definition 2, written so that the sides can change places."""
     left, right = cuts.left_records[found], cuts.right_records[found]
@@ -419,7 +420,7 @@ def sweep_median_cuts(
     return _first_cuts(cuts, found)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_runs(orders, segments, nodes):
     """How many runs some nodes have."""
     n_runs = 0
@@ -430,7 +431,7 @@ def count_runs(orders, segments, nodes):
     return n_runs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_median_cuts(
     orders, segments, nodes, persons, numeric_of_order, grid, span_of_order, criterion, split_ties, cuts
 ):  # fmt: skip
@@ -487,7 +488,7 @@ def write_median_cuts(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep_best(best_of_node, merit_of_node, node, merit, allowed):
     """Update, for every node, the best allowed cut so far; of equal merits the one that came first stays."""
     for cut in range(len(node)):
@@ -496,7 +497,7 @@ def keep_best(best_of_node, merit_of_node, node, merit, allowed):
             merit_of_node[node[cut]] = merit[cut]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_left(person_at, run_start, position, is_left):
     """Mark the persons on the left of each cut."""
     for cut in range(len(run_start)):
@@ -514,7 +515,7 @@ def lay_out_sides(
     return laid_out, start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lay_out(person_at, first, last, is_left, laid_out, start):
     """See `lay_out_sides`."""
     n = 0
@@ -541,7 +542,7 @@ def part_orders(orders: Orders, segments: Segments, nodes: NDArray[np.int64], is
     return Segments(np.stack([first, middle], axis=2).reshape(sides), np.stack([middle, last], axis=2).reshape(sides))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def part(person_at, key_at, run_at, first, last, is_left, person, key, run, middle):
     """See `part_orders`. `person`, `key` and `run` hold the right side for the while; writes where it starts."""
     for order in range(first.shape[0]):
@@ -573,7 +574,7 @@ def summaries_of_sides(
     return tuple(summaries)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def summarise(laid_out, start, pair_start, pair_value, pair_records, count_of, summaries):
     """See `summaries_of_sides`. `count_of` has persons and records of each value, all zero before and after."""
     for side in range(len(start) - 1):
@@ -592,7 +593,7 @@ def summarise(laid_out, start, pair_start, pair_value, pair_records, count_of, s
                 count_of[pair_value[pair], 0] = count_of[pair_value[pair], 1] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def values_of_sides(laid_out, start, pair_start, pair_value, pair_records, n_values):
     """For each side its values, ascending, with records and persons, and its person-value pairs."""
     n_sides = len(start) - 1
@@ -637,7 +638,7 @@ def values_of_sides(laid_out, start, pair_start, pair_value, pair_records, n_val
     return lists, (side_pair_start, side_pair_person, side_pair_value)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep_values(orders, segments, cut_node, cut_run_start, cut_position, pair_start, pair_value, pair_records,
                  n_values):  # fmt: skip
     """Value summaries of both sides of given cuts, swept in one pass per run.
@@ -728,7 +729,7 @@ def sweep_values(orders, segments, cut_node, cut_run_start, cut_position, pair_s
     return left, right
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spread_of_cuts(orders, segments, cut_node, cut_run_start, cut_position, persons):
     """Persons, records, squared records, most records and c log2 c of the left and the right of given cuts.
 
@@ -782,7 +783,7 @@ def spread_of_cuts(orders, segments, cut_node, cut_run_start, cut_position, pers
     return lefts, rights
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_final(person_at, first, last, group_of_person, n_groups):
     """Give each final node of a level the next group number."""
     for node in range(len(first)):
@@ -790,7 +791,7 @@ def number_final(person_at, first, last, group_of_person, n_groups):
             group_of_person[person_at[at]] = n_groups + node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_lists(start, value, count, persons):
     """The lists of some persons (starts, values, counts), in a new order of persons."""
     new_start = np.zeros(len(persons) + 1, np.int64)
@@ -806,7 +807,7 @@ def gather_lists(start, value, count, persons):
     return new_start, new_value, new_count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def renumber(persons_in_orders, new_of_old):
     """Give every entry of the orders its person's new number."""
     for at in range(len(persons_in_orders)):

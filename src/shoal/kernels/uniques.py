@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiling import kernel
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def joined(
     code: NDArray[np.int32], other: NDArray[np.int32], n_other: int, number_at: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], int]:
@@ -30,7 +31,7 @@ def joined(
     return numbers, n_found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def who_is_alone(code: NDArray[np.int32], n_codes: int, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each class has one person and nobody else has its code; `sizes` are the persons of classes."""
     count = np.zeros(n_codes, np.int64)

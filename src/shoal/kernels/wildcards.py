@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def matched(code, persons, records):
     """For each row the persons and records of all rows that match it, itself included.
 
@@ -38,7 +39,7 @@ def matched(code, persons, records):
     return sums
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hide_cells(code, persons, records, order, subsets, least_persons, least_records):
     """Hide cells, row by row in an order, until each row is matched by enough persons and records.
 
