@@ -4,7 +4,24 @@ The name of a mask, `mask="range"`, is short for it; its options are then furthe
 histories are hidden where models of them are asked for.
 """
 
-from shoal.masking import MASKS, Anatomize, ByColumn, Mask, Mean, Noise, Permute, Perturb, Range, Suppress, Wildcards
+from shoal.masking import (
+    MASKS,
+    Anatomize,
+    ByColumn,
+    IndividualRanking,
+    Mask,
+    Mean,
+    Noise,
+    Permute,
+    Perturb,
+    Pram,
+    Range,
+    RankSwap,
+    RecordSwap,
+    Shuffle,
+    Suppress,
+    Wildcards,
+)
 from shoal.policy.history import History
 
 __all__ = [
@@ -12,12 +29,17 @@ __all__ = [
     "Anatomize",
     "ByColumn",
     "History",
+    "IndividualRanking",
     "Mask",
     "Mean",
     "Noise",
     "Permute",
     "Perturb",
+    "Pram",
     "Range",
+    "RankSwap",
+    "RecordSwap",
+    "Shuffle",
     "Suppress",
     "Wildcards",
 ]

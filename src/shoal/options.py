@@ -51,4 +51,17 @@ class Options(TypedDict, total=False):
     amount: float
     correction: Literal["none", "unbiased", "exact"]
     only_outliers: bool
+    matrix: Literal["invariant", "drawn", "given"]
+    stays: float
+    strength: float
+    given: str | Mapping[str, Any] | None
+    strata: str | Sequence[str] | None
+    publish_matrix: bool
+    within: float
+    region: str | Sequence[str] | None
+    similar: str | Sequence[str] | None
+    rate: float
+    at_risk: int
+    beside: str | Sequence[str] | None
+    size: int
     by: str | Sequence[Any]

@@ -26,7 +26,22 @@ MethodName = Literal[
     "anatomy",
     "decomposition",
 ]
-MaskName = Literal["range", "mean", "suppress", "wildcards", "perturb", "anatomize", "permute", "noise", "columns"]
+MaskName = Literal[
+    "range",
+    "mean",
+    "suppress",
+    "wildcards",
+    "perturb",
+    "anatomize",
+    "permute",
+    "noise",
+    "pram",
+    "rank-swap",
+    "record-swap",
+    "shuffle",
+    "individual-ranking",
+    "columns",
+]
 
 
 def option(

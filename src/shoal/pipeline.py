@@ -113,7 +113,8 @@ def protect(
     epsilon, delta, degree, levels
         Options of a method that is given by its name.
     code_extremes, noise, distribution, round_to_domain, quasi_as, columns, kind, amount, correction,
-    only_outliers, by
+    only_outliers, matrix, stays, strength, given, strata, publish_matrix, within, region, similar, rate, at_risk,
+    beside, size, by
         Options of a mask that is given by its name.
     seed
         Governs ties and samples only; pseudonyms and record order always come from secure randomness.

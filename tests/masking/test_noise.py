@@ -21,7 +21,7 @@ N = 6_000
 SCHEMA = shoal.Schema(person="who", quasi=["age", "income"], sensitive=["disease"])
 
 
-def people(n: int = N, *, seed: int = 1, records: int = 1) -> pl.DataFrame:
+def people(n: int = N, *, seed: int = 99, records: int = 1) -> pl.DataFrame:
     """Persons with two numbers that go together, each in so many records, in which the first number moves on."""
     rng = np.random.default_rng(seed)
     age = rng.normal(50, 12, n)

@@ -21,6 +21,7 @@ from shoal.parts import option
 from shoal.table.columns import CategoryColumn, NumberColumn, quasi_column
 from shoal.table.schema import Quasi
 from shoal.table.table import QuasiColumn, Table
+from shoal.table.units import texts_of_units
 
 Columns = str | Sequence[str] | None
 """Names of columns, as "age,income" or one by one; None where the mask chooses."""
@@ -72,6 +73,8 @@ class Changing(Mask):
     changes_numbers: ClassVar[bool] = True
     names_columns: ClassVar[tuple[str, ...]] = ("columns",)
     """Its options that name columns."""
+    is_of_categories: ClassVar[bool] = False
+    """Whether a sensitive attribute is taken as categories, also where it has numbers."""
     shown_as: ClassVar[str] = "changed at random"
     """How a column is shown, for readers."""
 
@@ -98,7 +101,8 @@ class Changing(Mask):
         if self.columns is None:
             chosen = [column for column in table.quasi.values() if self.takes(column)]
         else:
-            chosen = [any_column(table, name, self.name) for name in dict.fromkeys(names_in(str(self.columns)))]
+            names = dict.fromkeys(names_in(str(self.columns)))
+            chosen = [any_column(table, name, self.name, as_categories=self.is_of_categories) for name in names]
             for column in chosen:
                 if not self.takes(column):
                     raise SchemaError(
@@ -148,8 +152,8 @@ def _in_order(series: pl.Series, order: NDArray[np.int32]) -> pl.Series:
     return series.gather(order)
 
 
-def any_column(table: Table, name: str, what: str) -> QuasiColumn:
-    """A quasi-identifier, or a sensitive attribute by the kind that its values have."""
+def any_column(table: Table, name: str, what: str, *, as_categories: bool = False) -> QuasiColumn:
+    """A quasi-identifier, or a sensitive attribute: by the kind that its values have, or as categories."""
     if name in table.quasi:
         return table.quasi[name]
     if name not in table.sensitive:
@@ -158,6 +162,8 @@ def any_column(table: Table, name: str, what: str) -> QuasiColumn:
             f"The mask {what} names '{name}', which is neither a quasi-identifier nor sensitive. These are: "
             f"{', '.join(known)}.{did_you_mean(name, known)}"
         )
+    if as_categories:
+        return table.sensitive[name]
     return quasi_column(table.frame[name], Quasi(name), table.line_of, table.schema.zone)
 
 
@@ -182,10 +188,62 @@ def present(column: QuasiColumn) -> NDArray[np.bool_]:
     return np.ones(len(column.units), np.bool_) if column.is_missing is None else ~column.is_missing
 
 
+def codes_of(column: QuasiColumn) -> tuple[NDArray[np.int64], int]:
+    """The categories of a nominal or ordered column as codes, and how many there are; missing has the code behind."""
+    if isinstance(column, CategoryColumn):
+        return column.codes.astype(np.int64), len(column.categories)
+    n = len(column.categories)
+    return np.where(present(column), column.units, n), n
+
+
 def texts_of_codes(column: QuasiColumn, codes: NDArray[np.int64]) -> pl.Series:
-    """Values by their place: categories, or those of an ordered column; a missing one stays so."""
-    names = pl.Series(column.categories).cast(pl.String)
-    return names.gather(pl.Series(np.where(codes < len(names), codes, -1)).replace(-1, None))
+    """Categories by their codes; the code behind the last is a missing one."""
+    names = column.categories if isinstance(column.categories, pl.Series) else pl.Series(column.categories)
+    places = pl.Series(codes)
+    return names.gather(pl.select(pl.when(places < len(names)).then(places)).to_series())
+
+
+@dataclass(frozen=True)
+class Units:
+    """The different values of each person in a column: all records in which a person has the same one are one unit."""
+
+    n: int
+    person: NDArray[np.int64]
+    """Whose each unit is."""
+    value: NDArray[np.int64]
+    """Its value, in units of the column."""
+    record: NDArray[np.int64]
+    """The first record that has it."""
+    unit_of_record: NDArray[np.int64]
+    """The unit of each record that has a value; 0 for the others."""
+    is_present: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, column: NumberColumn, table: Table) -> Units:
+        """The units of a column."""
+        is_present = present(column)
+        at = np.flatnonzero(is_present)
+        distinct, rank = np.unique(column.units[at], return_inverse=True)
+        person = table.person_of_record[at].astype(np.int64)
+        key = person * max(len(distinct), 1) + rank.reshape(-1)
+        _, first, unit = np.unique(key, return_index=True, return_inverse=True)
+        of_record = np.zeros(table.n_records, np.int64)
+        of_record[at] = unit.reshape(-1)
+        return cls(len(first), person[first], column.units[at][first], at[first], of_record, is_present)
+
+    def records_from(self, giver: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each record the one whose value it gets, where each unit gets that of its giver."""
+        if not self.n:
+            return np.arange(len(self.is_present))
+        return np.where(self.is_present, self.record[giver][self.unit_of_record], np.arange(len(self.is_present)))
+
+
+def values_at(column: NumberColumn, table: Table, record: NDArray[np.int64]) -> pl.Series:
+    """The values that records have in a column, as the table has them; dates and ordered categories in one spelling."""
+    if column.kind in ("date", "ordered"):
+        units = np.where(present(column), column.units, column.extent[0])
+        return texts_of_units(column, units[record]).alias(column.name)
+    return table.frame[column.name].gather(record)
 
 
 def with_missing(shown: pl.Series, is_present: NDArray[np.bool_]) -> pl.Series:
