@@ -195,3 +195,10 @@ def test_weights_that_can_be_none_are_not_suggested(weights: list[object], why: 
 def test_weights_that_differ_inside_a_person_are_not_suggested() -> None:
     frame = survey(person=[i // 2 for i in range(40)])
     assert {"sampling_weight": "dropped", "person": "person"}.items() <= roles_of(frame).items()
+
+
+def test_dates_with_hours_are_dates() -> None:
+    times = [f"2024-03-{n + 1:02d} 10:{n:02d}" for n in range(20)]
+    kinds = {"hours": times, "one is none": [*times[1:], "soon"], "odd": [f"{time} o'clock" for time in times]}
+    assert [profile(pl.DataFrame({"when": each})).columns[0].kind for each in kinds.values()] == [
+        "date", "nominal", "nominal"]  # fmt: skip

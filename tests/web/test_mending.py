@@ -70,6 +70,31 @@ def test_taking_all_of_them_mends_the_table() -> None:
     assert not [each for each in again if each.about == "wrong" and each.column in ("sex", "ward", "weight")]
 
 
+def test_words_that_a_letter_is_short_for_become_the_letter() -> None:
+    frame = pl.DataFrame({"sex": ["H", "h", "Homme", "F", "femme"] * 4, "age": range(20)})
+    found = suggestions(frame, profile(frame))
+    document: dict[str, Any] = {}
+    for each in found:
+        document = taken(document, each.mend)
+    choices = Policy.from_document({"columns": {"quasi": ["-"]}, "mend": document}).mend
+    assert set(mend(frame, choices).frame["sex"]) == {"H", "F"}
+    assert all("omme" not in each.without_values for each in found)
+    unclear = pl.DataFrame({"sex": ["M", "masculino", "mujer"] * 4, "age": range(12)})
+    assert suggestions(unclear, profile(unclear)) == [], "a letter that is short for two words says nothing"
+
+
+def test_numbers_of_days_are_offered_as_dates_where_the_column_is_called_so() -> None:
+    days = list(range(45_000, 45_040))
+    for values in (days, [str(day) for day in days]):
+        frame = pl.DataFrame({"Aufnahmedatum": values, "Kosten": values})
+        (offer,) = suggestions(frame, profile(frame))
+        assert (offer.column, offer.mend) == ("Aufnahmedatum", {"dates": {"Aufnahmedatum": "excel"}})
+        choices = Policy.from_document({"columns": {"quasi": ["-"]}, "mend": offer.mend}).mend
+        assert mend(frame, choices).frame["Aufnahmedatum"][0] == "2023-03-15"
+    years = pl.DataFrame({"Geburtsdatum": [1950 + n for n in range(40)]})
+    assert suggestions(years, profile(years)) == []
+
+
 def test_every_step_can_be_undone_by_itself() -> None:
     document: dict[str, Any] = {"filter": [{"column": "ward", "values": ["north"]}]}
     for each in suggestions(TABLE, profile(TABLE)):

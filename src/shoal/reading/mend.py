@@ -20,7 +20,7 @@ from shoal.policy.mend import FilterChoices, MendChoices, RangeChoices
 from shoal.reading.forms import SIGNS_OF_THOUSANDS, number_pattern
 from shoal.reading.lines import counted
 from shoal.reading.source import Reading
-from shoal.table.date_forms import ISO, as_iso
+from shoal.table.date_forms import FIRST_DAY, ISO, as_iso
 
 SENTENCES = {
     "trim": "lost white space at their ends", "case": "were written in one case",
@@ -109,6 +109,8 @@ def mend(frame: pl.DataFrame, choices: MendChoices, *, is_part: bool = False) ->
         text = _text(work.frame, name)
         work.change("map", name, text.replace(others))
     for name, form in choices.dates.items():
+        if form in FIRST_DAY and work.frame[name].dtype.is_numeric():  # as workbooks and databases hold them
+            work.frame = work.frame.with_columns(pl.col(name).cast(pl.String))
         if work.frame[name].dtype == pl.String:
             work.change("dates", name, work.in_form(name, _iso_in(name, form), f"dates written as {form}"))
     for name, shape in choices.numbers.items():

@@ -15,6 +15,7 @@ import polars as pl
 from shoal.reading.lines import counted
 from shoal.reading.mend import lookalikes
 from shoal.reading.shapes import MARKS
+from shoal.table.date_forms import EXCEL
 
 if TYPE_CHECKING:
     from shoal.table.profile import ColumnProfile, Profile
@@ -28,6 +29,10 @@ FEW = 0.2
 OLDEST = 120
 NO_DAYS = ("9999-12-31", "2999-12-31", "2099-12-31", "1900-01-01", "1111-11-11")
 """Days that systems write where there is none."""
+DATED = ("birth", "time", "admission", "discharge", "death")
+"""Topics of columns that hold dates."""
+SERIALS = (10_000, 60_000)
+"""Days of spreadsheets from May 1927 to April 2064."""
 WRONG: Literal["wrong"] = "wrong"
 COARSER: Literal["coarser"] = "coarser"
 
@@ -66,6 +71,8 @@ def suggestions(frame: pl.DataFrame, seen: Profile) -> list[Suggestion]:
         found += _blanks(column.name, texts, alike.get(column.name, []))
         found += _marks(column, texts)
         found += _out_of_range(column, texts)
+        found += _short_for(column, texts)
+        found += _serials(column, texts)
         found += _finer_than_needed(column, texts)
     return [*found, *_ages(frame, seen)]
 
@@ -149,6 +156,44 @@ def _out_of_range(column: ColumnProfile, texts: pl.Series) -> Iterator[Suggestio
         yield Suggestion(
             column.name, words, words, "Take them as missing", {"range": {column.name: {"low": 0, "high": OLDEST}}},
         )  # fmt: skip
+
+
+def _short_for(column: ColumnProfile, texts: pl.Series) -> Iterator[Suggestion]:
+    """Words of a sex beside letters that are short for them: Homme beside H, female beside f."""
+    if column.topic != "sex" or column.kind != "nominal":
+        return
+    values = texts.rename("value").value_counts().sort(["count", "value"], descending=[True, False])
+    counts = dict(values.iter_rows())
+    letters: dict[str, str] = {}
+    words: dict[str, set[str]] = {}
+    for value in counts:
+        plain = value.strip().casefold()
+        if len(plain) == 1:
+            letters.setdefault(plain, value)
+        elif plain and plain not in MARKS:
+            words.setdefault(plain[0], set()).add(plain)
+    for first, meant in words.items():
+        if first not in letters or len(meant) > 1:
+            continue
+        own = [value for value in counts if value.strip().casefold() in meant]
+        n, letter = sum(counts[value] for value in own), letters[first]
+        told = f"{counted(n, 'record')}, and {counts[letter]:,}"
+        named = listed([*map(quoted, own), quoted(letter)])
+        yield Suggestion(
+            column.name, f"{named} seem to mean the same: {told}.",
+            f"A word and its first letter seem to mean the same: {told}.", f"Make them all {quoted(letter)}",
+            {"map": {column.name: dict.fromkeys(own, letter)}},
+        )  # fmt: skip
+
+
+def _serials(column: ColumnProfile, texts: pl.Series) -> Iterator[Suggestion]:
+    """Whole numbers in a column that is called a date, as spreadsheets count days."""
+    if column.kind != "number" or column.topic not in DATED or not len(texts):
+        return
+    numbers = texts.cast(pl.Float64, strict=False)
+    if bool(((numbers >= SERIALS[0]) & (numbers <= SERIALS[1])).all()):
+        words = "Numbers of five digits, as spreadsheets count days: 45,000 would be 15 March 2023."
+        yield Suggestion(column.name, words, words, "Read them as dates", {"dates": {column.name: EXCEL}})
 
 
 def _finer_than_needed(column: ColumnProfile, texts: pl.Series) -> Iterator[Suggestion]:

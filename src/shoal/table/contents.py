@@ -71,6 +71,10 @@ SHAPES: dict[str, tuple[str, tuple[str, ...]]] = {
 """How values of each shape look, and what a column of them is said to hold."""
 
 
+DAY_AND_HOURS = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
+"""Dates as the reader writes them: with hours or without, and no time zone."""
+
+
 @dataclass(frozen=True)
 class Contents:
     """What a column looks like: its kind, the shapes of nearly all of its values, and whether it is free text."""
@@ -137,7 +141,8 @@ def _kind(values: pl.Series) -> str:
     n_numbers = len(present) - present.cast(pl.Float64, strict=False).null_count()
     if n_numbers:
         return "number" if n_numbers == len(present) else "mixed"
-    return "date" if not present.str.to_date("%Y-%m-%d", strict=False).null_count() else "nominal"
+    days = present.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    return "date" if not days.null_count() and present.str.contains(DAY_AND_HOURS).all() else "nominal"
 
 
 def _is_text(values: pl.Series) -> bool:

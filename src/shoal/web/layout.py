@@ -221,7 +221,7 @@ def _undo_and_redo(view: PageView) -> None:
 def _look_switch(dark: Any, look: str) -> None:
     """Light, dark, or as the system has it; kept in a cookie of this browser."""
     following = {"": "dark", "dark": "light", "light": ""}
-    words = {"": "Look: as the system", "dark": "Look: dark", "light": "Look: light"}
+    words = {"": "Look: system", "dark": "Look: dark", "light": "Look: light"}
     state = {"look": look if look in following else ""}
 
     def turn() -> None:

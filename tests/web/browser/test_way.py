@@ -310,6 +310,10 @@ def fits_a_phone(page: Any, served: Served) -> None:
         go(page, served, place)
         page.locator(".sh-table").first.wait_for()
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        steps = page.get_by_role("navigation", name="Steps").get_by_role("link").all()
+        boxes = [step.bounding_box() for step in steps]
+        assert len(boxes) == 5
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes), "every step is in view"
         assert axe_findings(page) == []
     page.set_viewport_size({"width": 1440, "height": 900})
 

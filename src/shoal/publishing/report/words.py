@@ -339,7 +339,7 @@ def to_look_at(numbers: Numbers) -> list[str]:
     ):
         told.append(
             f"Of {quoted(list(lone))} the lowest or the highest value belongs to one person only, and stands as the "
-            "end of a published range. The option code_extremes hides it."
+            "end of a published range; code_extremes=True hides it."
         )
     told += _lone_ends(numbers.get("lone_ends") or {}, rounded)
     inexact = [

@@ -234,6 +234,8 @@ class DataPage:
         elif job is not None and job.state == "failed":
             with layout.card("The files cannot be read as they are"):
                 layout.note(job.error or "", tone="bad")
+                if len(self.view.chosen.sources) > 1:
+                    ui.label("A file that is no part of the table can be removed above.").classes("sh-small")
         elif job is not None and job.state == "cancelled":
             with layout.note("Reading was stopped.", tone="warn"):
                 layout.button("Read the files", self._look_again)

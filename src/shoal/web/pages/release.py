@@ -209,7 +209,7 @@ def _alone(numbers: Numbers, before: Numbers) -> list[layout.Fact]:
     most = max(alone, key=lambda key: alone[key])
     was = before.get("alone_by", {}).get(most)
     return [layout.Fact(count(alone[most]), f"persons alone in their group by {words.typeset(by_what(most))}",
-                        f"before: {count(was)}")]  # fmt: skip
+                        f"before: {count(was)}", "warn")]  # fmt: skip
 
 
 def _hand_out(app: App, name: str) -> None:
