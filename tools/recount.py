@@ -839,6 +839,54 @@ def exponential_l(group: Group, asked: Parameters, view: View) -> Answer:
     return Fraction(int(fewest)), fewest >= asked["l"]
 
 
+NO_POPULATION = "persons of the population are counted in a table of it, or by weights, which are not published"
+
+
+def average_risk(group: Group, asked: Parameters, view: View) -> Answer:
+    """Over all persons the mean of one divided by the persons of the group: the same for each group."""
+    reached = Fraction(len(view.groups), sum(_persons(own) for own in view.groups))
+    return reached, reached <= _number(asked["r"])
+
+
+def no_attack(group: Group, asked: Parameters, view: View) -> Answer:
+    if asked.get("attacker", "prosecutor") != "prosecutor":
+        raise NotShownError(NO_POPULATION)
+    return Fraction(_persons(group)), _number(asked["gain"]) < _number(asked["cost"]) * _persons(group)
+
+
+def k_map(group: Group, asked: Parameters, view: View) -> Answer:
+    """By an estimator that asks for persons of the table: as many as a class of k persons hardly ever shows."""
+    if asked.get("estimator") not in ("poisson", "zero-truncated"):
+        raise NotShownError(NO_POPULATION)
+    is_poisson, k = asked["estimator"] == "poisson", int(asked["k"])
+    rate, sure = float(k * _number(asked["fraction"])), 1 - float(asked.get("significance", 0.01))
+    shown = 1.0 if is_poisson else 1 - math.exp(-rate)
+    n, total = 0 if is_poisson else 1, 0.0
+    while total < sure:
+        total += math.exp(-rate) * rate**n / math.factorial(n) / shown
+        n += 1
+    least = min(k, n + 1 if is_poisson else n)
+    return Fraction(_persons(group) * k, least), _persons(group) >= least
+
+
+def population_uniqueness(group: Group, asked: Parameters, view: View) -> Answer:
+    if any(_persons(own) == 1 for own in view.groups):
+        raise NotShownError("somebody is alone in a group, and how many are so in the population only weights tell")
+    if "fraction" in asked:
+        return Fraction(0), True  # who is not alone here is not alone in the population
+    raise BoundError(float(_number(asked["share"])))
+
+
+def expected_reidentifications(group: Group, asked: Parameters, view: View) -> Answer:
+    if len(view.groups) > _number(asked["n"]):
+        raise NotShownError("how many persons of the population each one stands for is not published")
+    raise BoundError(float(asked["n"]))  # of each group one person is expected to be found at the most
+
+
+def delta_presence(group: Group, asked: Parameters, view: View) -> Answer:
+    raise NotShownError(NO_POPULATION)
+
+
 OF_GROUPS: dict[str, tuple[Callable[[Group, Parameters, View], Answer], bool, str]] = {
     "g-balance": (g_balance, True, "g"),
     "record-risk": (record_risk, False, "rho"),
@@ -847,6 +895,12 @@ OF_GROUPS: dict[str, tuple[Callable[[Group, Parameters, View], Answer], bool, st
     "person-k-anonymity": (person_k_anonymity, True, "k"),
     "joint-diversity": (joint_diversity, True, "l"),
     "exponential-l": (exponential_l, True, "l"),
+    "average-risk": (average_risk, False, "r"),
+    "no-attack": (no_attack, True, "gain"),
+    "k-map": (k_map, True, "k"),
+    "population-uniqueness": (population_uniqueness, False, "share"),
+    "expected-reidentifications": (expected_reidentifications, False, "n"),
+    "delta-presence": (delta_presence, False, "high"),
 }
 """Models of a group as a whole: how it is counted, whether more is safer, and the parameter that is the threshold."""
 

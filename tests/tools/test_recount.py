@@ -45,6 +45,13 @@ MODELS: list[tuple[str, dict[str, Any]]] = [
     ("joint-diversity", {"l": [2, 3], "caps": [None, {"ward": 1}]}),
     ("exponential-l", {"l": [1]}),
     ("matching-diversity", {"l": [2]}),
+    ("average-risk", {"r": ["0.2", "1/4", "0.05"]}),
+    ("no-attack", {"gain": [3, 30], "cost": [1], "attacker": ["prosecutor", "journalist"]}),
+    ("k-map", {"k": [3, 6], "estimator": ["poisson", "zero-truncated"], "fraction": ["0.1", "0.9"]}),
+    ("k-map", {"k": [3]}),
+    ("population-uniqueness", {"share": ["0.01"], "fraction": [None, "0.1"]}),
+    ("expected-reidentifications", {"n": [8, 1]}),
+    ("delta-presence", {"high": ["0.5"]}),
 ]
 
 

@@ -42,8 +42,8 @@ as they are. Ctrl-C ends the search and keeps what was found.
 @options.common_flag("--target", "targets", multiple=True, metavar="RISK=BOUND",
               help="A risk that may not be exceeded: max_gidr=0.10 is nobody above 10 %. May be repeated.")  # fmt: skip
 @options.common_flag("--minimise", metavar="LOSS",
-              help="What to keep small, loss unless told. One of ane, within_variance, discernability, average_group_size, "
-                   "granularity or payout (the higher the better).")  # fmt: skip
+              help="What to keep small, loss unless told. One of ane, within_variance, discernability, "
+                   "average_group_size, granularity or payout (the higher the better).")  # fmt: skip
 @click.option("--game", metavar="gain=X,cost=X,benefit=X,loss=X", help="The stakes of the game between publisher and "
               "adversary, whose payout is then kept large; attacker=journalist for one who does not know who is in the "
               "table. Targets may be left out.")  # fmt: skip

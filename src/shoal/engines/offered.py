@@ -9,8 +9,9 @@ from typing import Any
 from shoal.engines.contract import Files, Job
 from shoal.grouping import METHODS
 from shoal.masking import MASKS
-from shoal.models.contract import Model, listed
+from shoal.models.contract import Model, asked_of_groups, listed
 from shoal.models.counts import BACKGROUND, JOINT, VALUE_TABLES
+from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.parts import Part
 from shoal.reading import FORMATS, format_of, formats_on, is_address
 from shoal.reading.formats import is_on
@@ -67,6 +68,9 @@ def histories_in_memory(models: Sequence[Model]) -> list[str]:
             f"{', '.join(beside)} beside models of histories: hidden values are left out of what groups are compared "
             "with, which is counted in memory."
         )
+    of_whole = [model.name for model in models if model.is_of_whole_table]
+    if asked and of_whole:
+        why.append(f"{', '.join(of_whole)} beside models of histories is counted over all groups, in memory.")
     return why
 
 
@@ -146,8 +150,15 @@ def _quoted(names: Iterable[str]) -> str:
 
 def _searched(models: Sequence[Model]) -> list[str]:
     """Why models of a whole table or a population need memory."""
-    sought = [model.name for model in models if model.is_searched]
+    sought = [model.name for model in models if model.is_searched and model.enough_persons is None]
     return [f"{', '.join(sought)}: sizes of groups are tried for it, in memory."] if sought else []
+
+
+def asked_without_search(models: Sequence[Model]) -> tuple[Model, ...]:
+    """What engines that try no sizes ask of groups: for models of the whole table as many persons as prove them."""
+    sizes = [model.enough_persons for model in models if model.is_searched]
+    proving = [PersonKAnonymity(k=size) for size in sizes if size is not None]
+    return (*asked_of_groups(models), *proving)
 
 
 def _sample(job: Job) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -51,6 +52,11 @@ class AverageRisk(Model):
     def while_grouping(self) -> Model | None:
         """Nothing: sizes of groups are tried."""
         return None
+
+    @property
+    def enough_persons(self) -> int:
+        """So many that nobody is found more likely than the mean may be."""
+        return math.ceil(1 / self.r)
 
     def sentence(self) -> str:
         """What it promises, in plain words."""

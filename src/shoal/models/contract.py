@@ -191,6 +191,11 @@ class Model(ABC):
     """Whether it is about the whole table: it holds in every group or in none."""
 
     @property
+    def enough_persons(self) -> int | None:
+        """How many persons of every group prove it, whatever else is the case, where so many do."""
+        return None
+
+    @property
     def population(self) -> Any:
         """The population table that it brings, where it does: a frame, or the name of a file."""
         return None

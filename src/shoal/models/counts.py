@@ -275,5 +275,13 @@ class GroupCounts:
     known: frozenset[str] = EVERYTHING
     """The counts that can be believed: tables that publish attributes apart do not show all."""
 
+    @classmethod
+    def of_persons(cls, persons: IntArray) -> GroupCounts:
+        """Groups of which it is known how many persons they have, and nothing else."""
+        return cls(
+            persons=persons, records=persons, squared_records=persons, most_records=np.ones_like(persons),
+            known=frozenset({"persons"}),
+        )  # fmt: skip
+
     def __len__(self) -> int:
         return len(self.persons)

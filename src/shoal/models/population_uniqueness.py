@@ -78,6 +78,11 @@ class PopulationUniqueness(Model):
         """Nothing: sizes of groups are tried."""
         return None
 
+    @property
+    def enough_persons(self) -> int:
+        """Two: who is not alone in the table is not alone in the population."""
+        return 2
+
     def sentence(self) -> str:
         """What it promises, in plain words."""
         return f"At most {as_share(self.share)} of the population is estimated to be unique by what is shown"

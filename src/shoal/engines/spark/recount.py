@@ -232,6 +232,8 @@ class _Told:
     """What numbers of records tell, where attributes are published apart (`told_by_records`)."""
     alone: Alone
     spread: RiskSpread | None
+    sizes: NDArray[np.int64]
+    """The sizes of groups in persons (first line), and how many groups have each (second)."""
 
 
 def _told_by_buckets(
@@ -362,7 +364,8 @@ def _padded(counts: Any, n: int) -> Any:
 
 
 def _tell(counts: GroupCounts, verdict: Verdict, alone: Alone, spread: RiskSpread | None) -> _Told:
-    return _Told(risk_of_counts(counts), verdict, told_by_records(counts), alone, spread)
+    sizes = np.stack(np.unique(counts.persons, return_counts=True))
+    return _Told(risk_of_counts(counts), verdict, told_by_records(counts), alone, spread, sizes)
 
 
 def _collected(rows: DataFrame, tell: Callable[[pl.DataFrame], _Told]) -> list[_Told]:
@@ -385,7 +388,9 @@ def _together(
     models: Sequence[Model], told: Sequence[_Told], checked_from: str, problems: Sequence[str], notes: Sequence[str]
 ) -> Verdict:
     """The verdict of all buckets."""
-    verdicts = judged_together(models, [part.verdict.models for part in told], checked_from)
+    persons = np.concatenate([np.repeat(*part.sizes) for part in told])
+    parts = [part.verdict.models for part in told]
+    verdicts = judged_together(models, parts, checked_from, persons_of_groups=persons)
     found = [problem for part in told for problem in part.verdict.problems]
     n_groups = sum(part.risk.groups for part in told)
     return Verdict(verdicts, n_groups, (*problems, *dict.fromkeys(found)), tuple(notes))

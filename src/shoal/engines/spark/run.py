@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.engines.contract import Engine, Files, Job, counts_of, refuse_unoffered
-from shoal.engines.offered import SPARK, why_not_on_spark
+from shoal.engines.offered import SPARK, asked_without_search, why_not_on_spark
 from shoal.engines.spark import errors
 from shoal.engines.spark.code import Cells, Grower, is_countable
 from shoal.engines.spark.files import Tables, read_tables
@@ -49,7 +49,7 @@ from shoal.masking.parting import refuse_what_links
 from shoal.masking.publish import Mask
 from shoal.measuring.spread import RiskSpread
 from shoal.measuring.utility import PartOfLoss, utility_of_parts
-from shoal.models.contract import Model, asked_of_groups
+from shoal.models.contract import Model
 from shoal.models.counts import SPREAD
 from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy
 from shoal.progress import Progress, silent, stage
@@ -256,7 +256,7 @@ class _Run:
 
     def _masked(self, frame: DataFrame, facts: Facts) -> tuple[Work, Cells, DataFrame, list[PartOfLoss]]:
         """The lines that cells give, and what they lose."""
-        job, of_groups = self.job, asked_of_groups(self.job.models)
+        job, of_groups = self.job, asked_without_search(self.job.models)
         with persisted(persons_of(frame, facts, with_values=False)) as persons:
             with stage("grouping", job.progress) as told:
                 grown, facts = _cells(frame, persons, facts, of_groups, job.method, self.cell_persons, job.progress)

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.engines.contract import Engine, Files, Job, counts_of, refuse_unoffered
-from shoal.engines.offered import why_not_in_portions
+from shoal.engines.offered import asked_without_search, why_not_in_portions
 from shoal.engines.stream.code import CodedFile, code_file, domain_of
 from shoal.engines.stream.group import GroupTotals, Losses, look_at_cells, total_groups
 from shoal.engines.stream.mask import DiskBucketing, Publisher, write_groups
@@ -46,7 +46,7 @@ from shoal.masking.ranges import steps_shown
 from shoal.masking.scheme import scheme_of_groups
 from shoal.measuring.spread import RiskSpread
 from shoal.measuring.utility import Utility
-from shoal.models.contract import Model, asked_of_groups
+from shoal.models.contract import Model
 from shoal.policy.policy import DEFAULT_MASK, DEFAULT_METHOD, Policy
 from shoal.progress import Progress, silent, stage
 from shoal.publishing.cells import note_on_counts
@@ -303,7 +303,7 @@ class _Run:
 
     def _grouped(self, table: SummaryTable) -> Grouping:
         """The groups, where there can be any."""
-        models = asked_of_groups(self.job.models)
+        models = asked_without_search(self.job.models)
         if any(model.of_histories is not None for model in self.job.models):
             refuse_hidden_marks({name: column.categories for name, column in table.sensitive.items()})
         needs: frozenset[str] = frozenset().union(*(model.needs for model in models))
