@@ -31,13 +31,13 @@ MANNERS = [
     *(
         (name, {}, most)
         for name, mask in MASKS.items()
-        if name not in APART and not mask.matches_anything
+        if name not in APART and mask.takes_groups and not mask.matches_anything
         for most in (1, 2)
     ),
     *((mask, {"quasi_as": shown}, 1) for mask in APART for shown in ("exact", "range")),
     *(("anatomize", {"quasi_as": shown}, 2) for shown in ("exact", "range")),
 ]
-"""Every mask whose groups do not overlap, its ways to show quasi-identifiers, and the most records of a person."""
+"""Every mask of groups that do not overlap, its ways to show quasi-identifiers, and the most records of a person."""
 
 Person = list[tuple[Any, ...]]
 

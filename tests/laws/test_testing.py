@@ -33,7 +33,7 @@ def test_methods_keep_the_laws(method: Any) -> None:
     check_method(method, [PersonKAnonymity(k=2)])
 
 
-@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("mask", [name for name, cls in MASKS.items() if cls.takes_groups])
 def test_masks_keep_the_laws(mask: str) -> None:
     check_mask(MASKS[mask](), [PersonKAnonymity(k=2)])
 
