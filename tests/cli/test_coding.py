@@ -22,8 +22,8 @@ def test_flags_code_columns(shoal: Shoal, tmp_path: Path) -> None:
     )  # fmt: skip
     assert answer.code == 0, answer.err
     told = answer.json["coded"]
-    assert (told["age"]["top"], told["pay"]["records"], told["job"]["categories_before"]) == (59, 20, 3)
-    assert told["job"]["categories"] == 2  # three judges are too few for a category of their own: the nurses join them
+    assert (told["age"]["top"], told["pay"]["records"], told["job"]["values_before"]) == (59, 20, 3)
+    assert told["job"]["values"] == 2  # three judges are too few for a category of their own: the nurses join them
     assert shoal("verify", tmp_path / "out").code == 0
     wrong = shoal("protect", tmp_path / "table.csv", "--quasi", "age", "--top", "age", "-o", tmp_path / "no")
     assert wrong.code == 2

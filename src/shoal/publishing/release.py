@@ -427,6 +427,7 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
             "lone_ends": {name: dict(counted) for name, counted in self.lone_ends.items()},
             "rounded": dict(self.rounded),
             **self.told,
+            "changes": self.changes,
             **({} if self.shared_dates is None else {"shared_dates": self.shared_dates.to_dict()}),
             **({} if self.history is None else {"history": self.history.to_dict()}),
             **self._perturbed(),
@@ -442,6 +443,13 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
             "verdict": self.verdict.to_dict(),
             "before": before,
         }
+
+    @cached_property
+    def changes(self) -> dict[str, dict[str, Any]]:
+        """For each column what was done to it, in words, and how much of it changed."""
+        from shoal.publishing.column_changes import changes_of
+
+        return changes_of(self)
 
     def _aggregated(self) -> dict[str, object]:
         """The errors of queries other than COUNT and of association rules, where they were asked for."""

@@ -324,12 +324,9 @@ def counts(codings: Codings, types: Mapping[str, pl.DataType], person: pl.Expr) 
             changed.sum().alias(f"{name}\0records"),
             person.filter(changed).n_unique().alias(f"{name}\0persons"),
             unread.sum().alias(f"{name}\0unread"),
+            pl.col(name).drop_nulls().n_unique().alias(f"{name}\0values_before"),
+            after.drop_nulls().n_unique().alias(f"{name}\0values"),
         ]
-        if each.is_of_categories:
-            made += [
-                pl.col(name).drop_nulls().n_unique().alias(f"{name}\0categories_before"),
-                after.drop_nulls().n_unique().alias(f"{name}\0categories"),
-            ]
     return made
 
 
@@ -342,11 +339,11 @@ def told_of(codings: Codings, counted: Mapping[str, Any]) -> dict[str, dict[str,
         Some values are neither numbers nor days, as the codes of their column are.
     """
     refuse_unordered({name: counted[f"{name}\0unread"] for name in codings})
-    keys = ("records", "persons", "categories_before", "categories")
+    keys = ("records", "persons", "values_before", "values")
     return {
         name: {
             **{key: value for key, value in each.to_dict().items() if key != "shown"},
-            **{key: counted[f"{name}\0{key}"] for key in keys if f"{name}\0{key}" in counted},
+            **{key: counted[f"{name}\0{key}"] for key in keys},
         }
         for name, each in codings.items()
     }

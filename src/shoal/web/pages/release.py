@@ -17,6 +17,7 @@ from shoal.judging.alone import by_what
 from shoal.publishing.report import words
 from shoal.publishing.report.markup import Content, el, joined
 from shoal.publishing.report.numbers import count, share
+from shoal.publishing.report.sections.asked import column_by_column
 from shoal.publishing.report.sections.attacked import attacked
 from shoal.publishing.report.sections.cost import cost
 from shoal.publishing.report.sections.risk import risk
@@ -141,6 +142,7 @@ def _show(app: App, view: layout.PageView, result: Any) -> None:
     _to_look_at(numbers)
     parts = {
         "Before and after": lambda: _before_and_after(app, told),
+        "What was done, column by column": lambda: _done(told),
         "Risk": lambda: _risk(numbers),
         "What it cost": lambda: _cost(numbers),
         **({"What you can still do with it": lambda: _useful(numbers)} if "usefulness" in numbers else {}),
@@ -263,6 +265,11 @@ def _before_and_after(app: App, told: Numbers) -> None:
         with ui.element("div"):
             _html(el("h3", "Published"))
             _preview(told["published"]["columns"], told["published"]["records"], "Records as they are published")
+
+
+def _done(numbers: Numbers) -> None:
+    with layout.card("What was done, column by column"):
+        _html(column_by_column(numbers), classes="sh-report")
 
 
 def _risk(numbers: Numbers) -> None:

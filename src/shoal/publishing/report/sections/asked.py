@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from shoal.publishing.report import words
 from shoal.publishing.report.markup import Content, el
-from shoal.publishing.report.numbers import count, plain
+from shoal.publishing.report.numbers import count, plain, share
 from shoal.publishing.report.page import cell, table
 
 Numbers = Mapping[str, Any]
+COUNTED: Mapping[str, Callable[[Any], str]] = {
+    "values_before": count, "values_after": count, "changed": share, "hidden": share,
+}  # fmt: skip
+"""What is counted of what was done to a column, and how it is written."""
 
 
 def asked(numbers: Numbers) -> Content:
@@ -58,7 +62,32 @@ def done(numbers: Numbers) -> Content:
             f"{count(suppressed)} persons and {count(before['records'] - numbers['records'])} records were left out."
         )
     told.append(f"That took {numbers['seconds']:.1f} seconds.")
-    return el("ol", [el("li", sentence) for sentence in told])
+    return [el("ol", [el("li", sentence) for sentence in told]), column_by_column(numbers)]
+
+
+def column_by_column(numbers: Numbers) -> Content:
+    """For each column what was done to it, and how much of it changed."""
+    changes = numbers.get("changes")
+    if not changes:
+        return None
+    rows: list[list[Content]] = [
+        [
+            name,
+            words.typeset(told["done"]),
+            *(_counted(f"changes.{name}.{key}", told.get(key), shown) for key, shown in COUNTED.items()),
+        ]
+        for name, told in changes.items()
+    ]  # fmt: skip
+    return [
+        el("p", "Column by column: different values before and after, published records whose cell is not what it was, "
+                "and those whose cell shows nothing. What was coded is told in words, and counted as it is coded."),
+        table(["Column", "What was done", "Values before", "Values after", "Changed", "Hidden"], rows,
+              numeric=(2, 3, 4, 5), caption="What was done to each column"),
+    ]  # fmt: skip
+
+
+def _counted(key: str, value: Any, shown: Callable[[Any], str]) -> Content:
+    return "" if value is None else cell(key, value, shown(value))
 
 
 def _options(options: Numbers) -> str:

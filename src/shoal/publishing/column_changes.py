@@ -1,0 +1,77 @@
+"""For each column what was done to it, in words, with counts before and after: what a mask did, whatever mask it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from shoal.publishing.write import codebook
+from shoal.table.label_sets import EVERYTHING
+
+if TYPE_CHECKING:
+    from shoal.publishing.release import Release
+
+NOT_PUBLISHED = "not published"
+APART = "counted by group, in a table of its own"
+
+
+def changes_of(release: Release) -> dict[str, dict[str, Any]]:
+    """By column its role, what was done in words, and where the original is at hand how much of it changed.
+
+    `values_before` and `values_after` are how many different values there are, `changed` the share of published records
+    whose cell is not what it was, and `hidden` the share whose cell shows nothing.
+    """
+    entries = {str(entry["name"]): entry for entry in codebook(release)["columns"]}
+    found = {}
+    for name, role in release.schema.roles():
+        entry = entries.get(name)
+        apart = release.mask.has_tables and role == "sensitive"
+        told: dict[str, Any] = {"role": role, "done": APART if apart else NOT_PUBLISHED}
+        if entry is not None:
+            told = {"role": role, "done": "; ".join(_steps(name, entry, release.told))}
+        found[name] = {**told, **_counts(release, name, is_shown=entry is not None)}
+    return found
+
+
+def _steps(name: str, entry: Mapping[str, Any], told: Mapping[str, Any]) -> list[str]:
+    """What was done to a column, one after the other."""
+    coded, steps = told.get("coded", {}).get(name), []
+    if coded is not None:
+        steps.append(f"{coded['records']:,} values of {coded['persons']:,} persons were coded: {entry['coded_as']}")
+    level = told.get("levels", {}).get(name)
+    if level is not None:
+        steps.append(f"shown at level {level} of its hierarchy, for everybody" if level else "shown as it is, for all")
+    steps.append(str(entry["shown_as"]))
+    if "rounded_to" in entry:
+        steps.append(f"ends rounded to {entry['rounded_to']}")
+    return steps
+
+
+def _counts(release: Release, name: str, *, is_shown: bool) -> dict[str, Any]:
+    """How many values there were and are, and how many cells changed; nothing where the original is not at hand."""
+    if not release.records.holds_original or name not in release.table.frame.columns:
+        return {}
+    before = release.table.frame[name]
+    told: dict[str, Any] = {"values_before": _n_values(before)}
+    coded = release.told.get("coded", {})
+    if isinstance(coded, Mapping) and name in coded:
+        told["values_before"] = coded[name]["values_before"]
+    if not is_shown:
+        return told
+    after = release.published.frame[name]
+    text = after.cast(pl.String)
+    told |= {"values_after": _n_values(after), "hidden": _share(text == EVERYTHING)}
+    if release.mask.has_tables:  # rows of the published table stand in an order of their own
+        return told
+    was = before.gather(pl.Series(release.published.record_of_published)).cast(pl.String)
+    return {**told, "changed": _share(was.ne_missing(text))}
+
+
+def _share(is_so: pl.Series) -> float:
+    return int(is_so.fill_null(False).sum()) / max(len(is_so), 1)
+
+
+def _n_values(values: pl.Series) -> int:
+    return values.drop_nulls().n_unique()
