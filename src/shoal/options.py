@@ -21,6 +21,7 @@ class Options(TypedDict, total=False):
     m: int | None
     variable: bool
     gamma: float
+    distance: Literal["euclidean", "gower"]
     b: int | None
     start: int
     repair: bool

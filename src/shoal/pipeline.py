@@ -108,8 +108,8 @@ def protect(
     method, mask
         How groups are formed and what is shown of them: by name, or with their options as an object of `shoal.methods`
         and `shoal.masks`.
-    cut, ties, effort, alpha, spread, m, variable, gamma, b, start, repair, nominal, length, cell, moves, order,
-    weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
+    cut, ties, effort, alpha, spread, m, variable, gamma, distance, b, start, repair, nominal, length, cell, moves,
+    order, weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
     epsilon, delta, degree, levels
         Options of a method that is given by its name.
     code_extremes, noise, distribution, round_to_domain, quasi_as, columns, kind, amount, correction,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shoal import Nominal, Schema
-from shoal.errors import ParameterError, SchemaError, ShoalWarning
+from shoal.errors import CannotSatisfyError, ParameterError, SchemaError, ShoalWarning
 from shoal.grouping import mdav
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.mdav import Mdav, merge_broken, person_points
@@ -30,7 +31,7 @@ MODELS: list[list[Model]] = [
     [LDiversity(l=2, kind="entropy")],
     [TCloseness(t=0.5), PersonKAnonymity(k=2)],
 ]
-WAYS = [Mdav(), Mdav(m=2), Mdav(m=2, variable=True), Mdav(variable=True, gamma=1.1)]
+WAYS = [Mdav(), Mdav(m=2), Mdav(m=2, variable=True), Mdav(variable=True, gamma=1.1), Mdav(m=2, distance="gower")]
 MIXING = [Mdav(m=2, alpha=0.5), Mdav(alpha=0.0), Mdav(m=2, alpha=0.8, variable=True)]
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few for two groups")
 
@@ -89,16 +90,17 @@ def test_without_persons_groups_hold_the_same_records(small: Small, method: Mdav
 
 
 @settings(max_examples=60)
-@given(small_tables(max_persons=30), st.integers(1, 4), st.booleans())
-def test_without_need_to_merge_it_is_the_definition(small: Small, m: int, variable: bool) -> None:
+@given(small_tables(max_persons=30), st.integers(1, 4), st.booleans(), st.sampled_from(["euclidean", "gower"]))
+def test_without_need_to_merge_it_is_the_definition(small: Small, m: int, variable: bool, distance: Any) -> None:
     table = small.table
     if m > table.n_persons:
         return
-    points = person_points(table)
+    apart = naive.straight if distance == "gower" else naive.squared
+    points = person_points(table, is_straight=distance == "gower")
     order = mdav._order_of_persons(points, table)
     rows = [tuple(row) for row in points[order].tolist()]
-    expected = naive.variable_size(rows, m, 0.2) if variable else naive.fixed_size(rows, m)
-    grouping = Mdav(m=m, variable=variable).group(table, [PersonKAnonymity(k=1)])
+    expected = naive.variable_size(rows, m, 0.2, apart=apart) if variable else naive.fixed_size(rows, m, apart=apart)
+    grouping = Mdav(m=m, variable=variable, distance=distance).group(table, [PersonKAnonymity(k=1)])
     found = [set(np.flatnonzero(grouping.group_of_person == group).tolist()) for group in range(grouping.n_groups)]
     assert found == [set(order[group].tolist()) for group in expected]
 
@@ -256,3 +258,29 @@ def test_progress_ends_at_everyone() -> None:
     told: list[tuple[str, float]] = []
     Mdav().group(line_of(list(range(9))), [], lambda stage, done: told.append((stage, done)))
     assert told[-1] == ("grouping", 1.0)
+
+
+def test_gower_weighs_kinds_alike_by_hand() -> None:
+    """Two columns: half an extent of age is half of a different sex, and not a quarter as squares have it."""
+    frame = pl.DataFrame({"age": [0, 50, 100, 100], "sex": ["f", "f", "f", "m"], "job": ["a", "b", "c", "d"]})
+    table = Table.from_frame(frame, Schema(quasi=["age", Nominal("sex"), Nominal("job")]))
+    points = person_points(table, is_straight=True)
+    apart = np.abs(points[:, None] - points[None]).sum(axis=2) / np.abs(points[2] - points[3]).sum() * 2
+    assert apart[0].tolist() == [0.0, 1.5, 2.0, 3.0]  # ages and jobs differ, at the end sexes too
+
+
+def test_strata_are_grouped_apart() -> None:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({"age": rng.integers(0, 90, 60), "land": ["x", "y", "z"] * 20})
+    table = Table.from_frame(frame, Schema(quasi=["age"], kept=["land"]))
+    grouping = Mdav(m=4, strata=["land"]).group(table, [PersonKAnonymity(k=4)])
+    lands = frame.with_columns(pl.Series("group", grouping.group_of_person)).group_by("group")
+    assert lands.agg(pl.col("land").n_unique())["land"].max() == 1
+    assert grouping.n_groups == 15
+    assert not grouping.notes
+    with pytest.raises(CannotSatisfyError, match="3 of 3 strata have fewer than the 21 persons"):
+        Mdav(m=21, strata="land").group(table, [PersonKAnonymity(k=2)])
+    merged = Mdav(m=4, strata="land").group(table, [PersonKAnonymity(k=30)])
+    assert "persons of several strata" in merged.notes[0]
+    with pytest.raises(ParameterError, match="no such column"):
+        Mdav(strata="lnad").group(table, [PersonKAnonymity(k=2)])

@@ -17,7 +17,7 @@ import shoal
 from shoal.demo.patients import made_up_patients
 from shoal.measuring import tuning
 from shoal.policy import Policy
-from shoal.web import facts, shelf, work
+from shoal.web import facts, goal, shelf, work
 from shoal.web.project import ColumnChoice, Project
 from tests.web.serving import as_saved
 
@@ -267,3 +267,15 @@ def test_every_mask_is_tried_and_shown_beside_the_originals(tmp_path: Path, mask
     shown, before = shelf.candidate_called(project, number).published, shelf.originals_of(project, number)
     assert before is not None
     assert len(shown["records"]) == len(before["records"]) == 20
+
+
+def test_persons_are_changed_one_by_one_where_a_limit_on_linkage_is_all_that_is_promised(tmp_path: Path) -> None:
+    asked = goal.starting_goal(["disease", "treatment"], None, {})
+    asked["options"] |= {"mask": "columns", "mask_options": {"by": "noise:amount=0.7; pram"}, "max_linkage": 0.9}
+    assert goal.models_of_sliders(asked) == {}  # whatever is ticked
+    protection = goal.protection_with(asked, {}, {"seed": 7})
+    assert protection["mask"] == {"name": "columns", "by": "noise:amount=0.7; pram", "max_linkage": 0.9}
+    project = made(tmp_path / "project", protection, persons=80)
+    assert len(shelf.candidate_called(project, work.try_out(project, Heard())["candidate"]).published["records"]) == 20  # type: ignore[arg-type]
+    told = work.protect(project, Heard())  # type: ignore[arg-type]
+    assert told["run"]

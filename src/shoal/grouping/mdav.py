@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError, SchemaError, ShoalWarning
+from shoal.errors import CannotSatisfyError, ParameterError, SchemaError, ShoalWarning
 from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.mixing import classes_to_mix
 from shoal.grouping.options import ALPHA, M
+from shoal.grouping.per_column import STRATA, Columns, names_in, strata_of, written_names
 from shoal.judging.observation import Observation
 from shoal.models.contract import Model
 from shoal.parts import option
@@ -27,6 +28,8 @@ FEWEST = 3
 MOST_GRID_BITS = 29
 MOST_COORDINATES = 2**28
 """Persons times columns of their points: beyond this a nominal quasi-identifier has too many categories."""
+FAR_APART = 1e3
+"""How far groups of different strata are from each other where broken ones are merged, in extents of a column."""
 NEIGHBOURS = 8
 """How many near groups a broken group looks at for one that has not changed in the same round."""
 
@@ -49,6 +52,12 @@ class Mdav(Method):
         The weight of the distance, in [0, 1]; the rest is that of the class divergence, so that groups keep the
         sensitive values of the table (what Li and Sarkar, 2013, section 8, ask for). 1 looks at distances only; 0.5 is
         their choice for spanning trees.
+    distance
+        "euclidean": the root of the sum of squared differences. "gower": the mean of the differences, each between 0
+        and 1, so that columns of different kinds weigh alike (Gower, 1971).
+    strata
+        Columns inside whose values groups are formed. A person whose records are of several strata is in the first.
+        Only where a stratum breaks a model as a whole are its groups merged with those of another, and a note says so.
 
     Notes
     -----
@@ -67,30 +76,64 @@ class Mdav(Method):
         metadata=option("With groups of variable size: how near a person must be to join.", low=0, metavar="G"),
     )
     alpha: float = field(default=1.0, metadata=ALPHA)
+    distance: Literal["euclidean", "gower"] = field(
+        default="euclidean", metadata=option("How far persons are apart over several columns.")
+    )
+    strata: Columns = field(default=None, metadata=STRATA)
     name: ClassVar[str] = "mdav"
     title: ClassVar[str] = "MDAV microaggregation"
     sentence: ClassVar[str] = "The person farthest from the mean is grouped with the nearest ones, again and again."
     is_in_app: ClassVar[bool] = True
     keeps_models: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strata", written_names(self.strata))
+        super().__post_init__()
+
     def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         """Group the persons of a table; the whole table must meet every model."""
-        from shoal.kernels import microaggregation
-
         progress("grouping", 0.0)
-        points = person_points(table)
+        is_straight = self.distance == "gower"
+        points = person_points(table, is_straight=is_straight)
         order = _order_of_persons(points, table)
         m = self._size(table, models)
-        mixing = self._mixing(table, order)
-        if self.variable:
-            group_in_order, n_groups = microaggregation.variable_size(points[order], m, float(self.gamma), mixing)
-        else:
-            group_in_order, n_groups = microaggregation.fixed_size(points[order], m, mixing)
+        stratum, n_strata = self._strata(table, m)
         group_of_person = np.empty(table.n_persons, np.int32)
-        group_of_person[order] = group_in_order
-        grouping = merge_broken(Grouping(group_of_person, n_groups), points, table, models)
+        n_groups = 0
+        for number in range(n_strata):
+            inside = order[stratum[order] == number]
+            group_of_person[inside], n_more = self._grouped(points[inside], m, self._mixing(table, inside), is_straight)
+            group_of_person[inside] += n_groups
+            n_groups += n_more
+        apart = np.column_stack([points, stratum * (FAR_APART * _grid(table))]) if n_strata > 1 else points
+        grouping = merge_broken(Grouping(group_of_person, n_groups), apart, table, models)
         progress("grouping", 1.0)
-        return grouping
+        return _told_of_strata(grouping, stratum)
+
+    def _grouped(
+        self, points: NDArray[np.float64], m: int, mixing: Mixing, is_straight: bool
+    ) -> tuple[NDArray[np.int32], int]:
+        """The groups of persons in their order, and how many there are."""
+        from shoal.kernels import microaggregation
+
+        if self.variable:
+            groups, n = microaggregation.variable_size(points, m, float(self.gamma), mixing, is_straight)
+        else:
+            groups, n = microaggregation.fixed_size(points, m, mixing, is_straight)
+        return groups, int(n)
+
+    def _strata(self, table: Table, m: int) -> tuple[NDArray[np.int64], int]:
+        """The stratum of each person; one of fewer persons than a group has is refused."""
+        names = names_in(None if self.strata is None else str(self.strata))
+        of_record, n_strata = strata_of(table, names, "method mdav")
+        stratum = of_record[np.unique(table.person_of_record, return_index=True)[1]]
+        persons = np.bincount(stratum, minlength=n_strata)
+        if n_strata > 1 and persons.min() < m:
+            raise CannotSatisfyError(
+                f"{int((persons < m).sum()):,} of {n_strata:,} strata have fewer than the {m:,} persons of a group (at "
+                f"least one has {int(persons.min()):,}). Ask for smaller groups, or for coarser strata."
+            )
+        return stratum, n_strata
 
     def _mixing(self, table: Table, order: NDArray[np.int64]) -> Mixing:
         """The classes of persons, in the order in which persons are grouped."""
@@ -120,11 +163,24 @@ class Mdav(Method):
         return min(m, table.n_persons)
 
 
-def person_points(table: Table) -> NDArray[np.float64]:
+def _told_of_strata(grouping: Grouping, stratum: NDArray[np.int64]) -> Grouping:
+    """The grouping, with a note where groups of several strata had to be merged."""
+    low, high = np.full(grouping.n_groups, stratum.max(initial=0)), np.zeros(grouping.n_groups, np.int64)
+    np.minimum.at(low, grouping.group_of_person, stratum)
+    np.maximum.at(high, grouping.group_of_person, stratum)
+    n_mixed = int((low < high).sum())
+    if not n_mixed:
+        return grouping
+    note = f"{n_mixed:,} of {grouping.n_groups:,} groups have persons of several strata, since a model asked for it."
+    return replace(grouping, notes=(*grouping.notes, note))
+
+
+def person_points(table: Table, *, is_straight: bool = False) -> NDArray[np.float64]:
     """Persons as points on a whole-number grid: numbers scaled to [0, 1], categories such that different are 1 apart.
 
     A missing number lies one whole extent below the lowest; a missing category is a category. A person's records are
-    represented by their mean. Sums over all persons are exact.
+    represented by their mean. Sums over all persons are exact. Where distances are straight, categories are 1 apart by
+    the sum of differences, and else by the sum of their squares.
     """
     grid = _grid(table)
     widths = [_width(column) for column in table.quasi.values()]
@@ -140,7 +196,7 @@ def person_points(table: Table) -> NDArray[np.float64]:
         if isinstance(column, NumberColumn):
             points[:, at] = _scaled_means(column, table, grid)
         else:
-            points[:, at : at + width] = _shares(column, table, grid)
+            points[:, at : at + width] = _shares(column, table, grid, is_straight=is_straight)
         at += width
     return points
 
@@ -163,7 +219,7 @@ def _scaled_means(column: NumberColumn, table: Table, grid: float) -> NDArray[np
     return np.rint(sums / table.records_of_person)
 
 
-def _shares(column: CategoryColumn, table: Table, grid: float) -> NDArray[np.float64]:
+def _shares(column: CategoryColumn, table: Table, grid: float, *, is_straight: bool) -> NDArray[np.float64]:
     """The share of a person's records that has each category."""
     start, value, records = table.values_of_persons(column)
     person = np.repeat(np.arange(table.n_persons), np.diff(start))
@@ -171,7 +227,7 @@ def _shares(column: CategoryColumn, table: Table, grid: float) -> NDArray[np.flo
     shares[person, value] = records / table.records_of_person[person]
     if column.n_codes <= 2:
         return np.rint(shares[:, -1:] * grid)
-    return np.rint(shares * (grid * np.sqrt(0.5)))
+    return np.rint(shares * (grid * (0.5 if is_straight else np.sqrt(0.5))))
 
 
 def _order_of_persons(points: NDArray[np.float64], table: Table) -> NDArray[np.int64]:

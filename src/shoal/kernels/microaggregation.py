@@ -4,6 +4,8 @@ Points that are grouped have whole numbers as coordinates, so that sums are exac
 first. Of equal distances the point with the lowest number wins. The points that are in no group yet stand in a tree of
 boxes, which shrink as points leave, so that a search looks at few of them.
 
+Distances are squared Euclidean ones, or else straight: the sum of the differences, column by column, which Gower's are.
+
 A group may be asked to have the classes of the whole table: who joins it is then chosen by the composite distance of Li
 and Sarkar, alpha * length + (1 - alpha) * divergence of the group's classes with those of the newcomer.
 """
@@ -40,8 +42,9 @@ class Left(NamedTuple):
     high: np.ndarray  # and its highest
     first: np.ndarray  # the lowest number that each node has left, or NOBODY
     centre: np.ndarray  # the mean of all points
-    square: np.ndarray  # by place: the squared distance from the centre
+    square: np.ndarray  # by place: the distance from the centre, as distances are
     reach: np.ndarray  # the largest of those that each node has left
+    straight: bool  # whether distances are sums of differences, and not of their squares
 
 
 class Mixing(NamedTuple):
@@ -52,6 +55,20 @@ class Mixing(NamedTuple):
     kind: np.ndarray  # of each point
     classes: np.ndarray  # (kinds, classes): how many records of each class a point of the kind has
     whole: np.ndarray  # the share of each class in the whole table
+
+
+@kernel
+def _between(one, other, straight):
+    """The distance of two points: the sum of the differences, or of their squares."""
+    if straight:
+        return np.abs(one - other).sum()
+    return ((one - other) ** 2).sum()
+
+
+@kernel
+def length_of(distance, straight):
+    """What adds up along a way: a straight distance itself, the root of a squared one."""
+    return distance if straight else np.sqrt(distance)
 
 
 @kernel
@@ -79,7 +96,7 @@ def _fit_box(left, node, n_inner):
 
 
 @kernel
-def all_points(points):
+def all_points(points, straight=False):
     """A tree of all points: nodes are halved across their widest column."""
     n, n_columns = points.shape
     n_leaves = 1
@@ -118,11 +135,11 @@ def all_points(points):
         centre += point[at] / n
     square = np.empty(n)
     for at in range(n):
-        square[at] = ((point[at] - centre) ** 2).sum()
+        square[at] = _between(point[at], centre, straight)
     left = Left(
         point, number, place, leaf, start, size,
         np.empty((n_nodes, n_columns)), np.empty((n_nodes, n_columns)), np.empty(n_nodes, np.int64),
-        centre, square, np.empty(n_nodes),
+        centre, square, np.empty(n_nodes), straight,
     )  # fmt: skip
     for node in range(n_nodes - 1, -1, -1):
         if node >= n_inner:
@@ -167,8 +184,12 @@ def remove(left, number):
 
 
 @kernel
-def _squared(left, place, where):
+def _distance(left, place, where):
     total = 0.0
+    if left.straight:
+        for j in range(len(where)):
+            total += abs(left.point[place, j] - where[j])
+        return total
     for j in range(len(where)):
         away = left.point[place, j] - where[j]
         total += away * away
@@ -181,7 +202,7 @@ def _least(left, node, where):
     total = 0.0
     for j in range(len(where)):
         away = max(left.low[node, j] - where[j], where[j] - left.high[node, j], 0.0)
-        total += away * away
+        total += away if left.straight else away * away
     return total
 
 
@@ -192,10 +213,15 @@ def _most(left, node, where, from_centre, own):
     The points lie in the node's box, and in the ball around the centre that its reach gives. With q = `from_centre`, of
     square `own`, and y a point seen from the centre, (y - q)^2 is at most its value at the box's far corner. It is also
     q^2 + y^2 - 2qy, and for any p >= 0, since y^2 is at most the reach r, at most q^2 + (1 + p) r + max (-2qy - p y^2)
-    over the box, column by column. The p at which the ball alone is touched is a good one.
+    over the box, column by column. The p at which the ball alone is touched is a good one. Straight distances add up
+    instead: no point is farther than by way of the centre.
     """
     to_corner, inside = 0.0, 0.0
     reach = left.reach[node]
+    if left.straight:
+        for j in range(len(where)):
+            to_corner += max(where[j] - left.low[node, j], left.high[node, j] - where[j])
+        return min(to_corner, (own + reach) * (1.0 + ROUNDING))
     pull = np.sqrt(own / reach) if reach > 0.0 else 0.0
     for j in range(len(where)):
         low, high = left.low[node, j], left.high[node, j]
@@ -235,7 +261,7 @@ def nearest(left, where, distances, numbers):
                 depth += 1
             continue
         for place in range(left.start[node], left.start[node] + left.size[node]):
-            distance, number = _squared(left, place, where), left.number[place]
+            distance, number = _distance(left, place, where), left.number[place]
             if found < wanted:
                 found += 1
             elif not _before(distance, number, distances[found - 1], numbers[found - 1]):
@@ -259,7 +285,7 @@ def farthest(left, where):
     n_inner = len(left.size) // 2
     best, best_number = -1.0, NOBODY
     from_centre = where - left.centre
-    own = (from_centre**2).sum()
+    own = _between(where, left.centre, left.straight)
     nodes, bounds = np.empty(128, np.int64), np.empty(128, np.float64)
     nodes[0], bounds[0] = 0, np.inf
     depth = 1
@@ -282,7 +308,7 @@ def farthest(left, where):
                 depth += 1
             continue
         for place in range(left.start[node], left.start[node] + left.size[node]):
-            distance, number = _squared(left, place, where), left.number[place]
+            distance, number = _distance(left, place, where), left.number[place]
             if _before(-distance, number, -best, best_number):
                 best, best_number = distance, number
     return best_number
@@ -316,7 +342,7 @@ def count_closer(points, records_of_point, where, own, same):
                 depth += 2
                 continue
             for place in range(left.start[node], left.start[node] + left.size[node]):
-                distance = _squared(left, place, where[i])
+                distance = _distance(left, place, where[i])
                 if distance < inner:
                     closer[i] += records_of_point[left.number[place]]
                 elif distance <= outer:
@@ -336,7 +362,7 @@ def _choose(left, points, around, mixing, members):
     distances, numbers = np.empty(wanted), np.empty(wanted, np.int64)
     n_found = nearest(left, points[around], distances, numbers)
     if mixing.alpha < 1.0:
-        _mixed_first(distances[:n_found], numbers[:n_found], m, mixing)
+        _mixed_first(distances[:n_found], numbers[:n_found], m, mixing, left.straight)
     n_found = min(n_found, m)
     for at in range(n_found):
         members[at] = numbers[at]
@@ -345,7 +371,7 @@ def _choose(left, points, around, mixing, members):
 
 
 @kernel
-def _mixed_first(distances, numbers, m, mixing):
+def _mixed_first(distances, numbers, m, mixing, straight):
     """Move to the front, behind the first of some points, the m - 1 that join it by composite distance."""
     n_classes = len(mixing.whole)
     classes, together = np.zeros(n_classes, np.int64), np.empty(n_classes, np.int64)
@@ -355,7 +381,7 @@ def _mixed_first(distances, numbers, m, mixing):
         for at in range(joined, len(numbers)):
             together[:] = classes
             together += mixing.classes[mixing.kind[numbers[at]]]
-            length = np.sqrt(distances[at]) * mixing.a_unit
+            length = length_of(distances[at], straight) * mixing.a_unit
             composite = mixing.alpha * length + (1.0 - mixing.alpha) * divergence_of(together, mixing.whole)
             if composite < best:
                 best, best_at = composite, at
@@ -436,18 +462,18 @@ def _farthest_from_mean(left, mean, moved, slack, keys, spots, size, start, next
             n_spots -= 1
             keys[size], spots[size] = keys[n_spots], spots[n_spots]
             continue
-        distance = _squared(left, left.place[number], mean)
-        keys[size], spots[size] = np.sqrt(distance) - moved, spot
+        distance = _distance(left, left.place[number], mean)
+        keys[size], spots[size] = length_of(distance, left.straight) - moved, spot
         if _before(-distance, number, -best, best_number):
             best, best_number = distance, number
-            reach = np.sqrt(best)
+            reach = length_of(best, left.straight)
     for at in range(size, n_spots):
         _rise(keys, spots, at)
     return best_number, n_spots
 
 
 @kernel
-def fixed_size(points, m, mixing):
+def fixed_size(points, m, mixing, straight=False):
     """MDAV: the group of each point, and how many groups there are; all but the last have m points, that m to 2m - 1.
 
     While 3m points are left: the one farthest from the mean of all that are left, with the m - 1 nearest to it, is a
@@ -457,7 +483,7 @@ def fixed_size(points, m, mixing):
     """
     n = len(points)
     group_of_point = np.full(n, -1, np.int32)
-    left = all_points(points)
+    left = all_points(points, straight)
     sums = np.zeros(points.shape[1])
     for i in range(n):
         sums += points[i]
@@ -466,12 +492,12 @@ def fixed_size(points, m, mixing):
     size = len(next_of_spot)
     spots = np.arange(size)
     keys = np.full(size, np.inf)
-    slack = 1e-9 * (1.0 + np.abs(points).max())
+    slack = 1e-9 * (1.0 + np.abs(points).max()) * (points.shape[1] if straight else 1)
     before = sums / n
     moved, n_groups = 0.0, 0
     while left.size[0] >= 2 * m:
         mean = sums / left.size[0]
-        moved += np.sqrt(((mean - before) ** 2).sum())
+        moved += length_of(_between(mean, before, straight), straight)
         before = mean
         one, size = _farthest_from_mean(
             left, mean, moved, slack, keys, spots, size, start, next_of_spot, group_of_point
@@ -491,7 +517,7 @@ def fixed_size(points, m, mixing):
 
 @kernel
 def _nearest_to_members(left, points, members, distances, numbers):
-    """The point that is left and nearest to a member of a group, and its squared distance."""
+    """The point that is left and nearest to a member of a group, and how far it is."""
     best, best_number = np.inf, NOBODY
     for member in members:
         nearest(left, points[member], distances[:1], numbers[:1])
@@ -512,7 +538,7 @@ def _raises_divergence(members, number, mixing):
 
 
 @kernel
-def variable_size(points, m, gamma, mixing):
+def variable_size(points, m, gamma, mixing, straight=False):
     """V-MDAV: the group of each point, and how many groups there are.
 
     The point farthest from the mean of all points, with the m - 1 nearest to it, is a group, which takes up to m - 1
@@ -522,14 +548,14 @@ def variable_size(points, m, gamma, mixing):
     """
     n, n_columns = points.shape
     group_of_point = np.full(n, -1, np.int32)
-    left = all_points(points)
+    left = all_points(points, straight)
     sums = np.zeros(n_columns)
     for i in range(n):
         sums += points[i]
     mean = sums / n
     away = np.empty(n)
     for i in range(n):
-        away[i] = -_squared(left, left.place[i], mean)
+        away[i] = -_distance(left, left.place[i], mean)
     members = np.empty(2 * m, np.int64)
     distances, numbers = np.empty(2), np.empty(2, np.int64)
     n_groups = 0
@@ -543,7 +569,7 @@ def variable_size(points, m, gamma, mixing):
             inside, number = _nearest_to_members(left, points, members[:size], distances, numbers)
             if nearest(left, points[number], distances, numbers) == 2:
                 at = 1 if numbers[0] == number else 0
-                if inside >= gamma * gamma * distances[at]:
+                if inside >= (gamma if straight else gamma * gamma) * distances[at]:
                     break
             if mixing.alpha < 1.0 and _raises_divergence(members[:size], number, mixing):
                 break
@@ -555,12 +581,12 @@ def variable_size(points, m, gamma, mixing):
     if n_groups == 0:
         group_of_point[:] = 0
         return group_of_point, 1
-    _join_nearest(points, group_of_point, n_groups)
+    _join_nearest(points, group_of_point, n_groups, straight)
     return group_of_point, n_groups
 
 
 @kernel
-def _join_nearest(points, group_of_point, n_groups):
+def _join_nearest(points, group_of_point, n_groups, straight):
     """Points without a group join the one whose mean is nearest."""
     n, n_columns = points.shape
     means, sizes = np.zeros((n_groups, n_columns)), np.zeros(n_groups)
@@ -577,8 +603,8 @@ def _join_nearest(points, group_of_point, n_groups):
         for group in range(n_groups):
             distance = 0.0
             for j in range(n_columns):
-                away = points[i, j] - means[group, j]
-                distance += away * away
+                away = abs(points[i, j] - means[group, j])
+                distance += away if straight else away * away
             if distance < best:
                 best, best_group = distance, group
         group_of_point[i] = best_group

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next_free(after, place):
     """The first place from this one on that nobody has taken; paths are halved on the way."""
     while after[place] != place:
@@ -15,7 +16,7 @@ def _next_free(after, place):
     return place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swap_near(n, farthest, chance):
     """For each of n ranks the one that it is swapped with, at most `farthest` away; itself where none is left.
 
@@ -41,7 +42,7 @@ def swap_near(n, farthest, chance):
     return partner
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swap_apart(start, end, region, turn, n_first, quota, chance):
     """For each place the one that it is swapped with, in its own class and in another region; itself where none is.
 

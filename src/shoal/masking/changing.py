@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as with_more
 from functools import partial
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError, did_you_mean
 from shoal.grouping.grouping import Grouping
+from shoal.grouping.per_column import Columns, names_in, written_names
 from shoal.masking.draws import Draws
 from shoal.masking.publish import Mask, Published, published_with
 from shoal.parts import option
@@ -23,27 +24,8 @@ from shoal.table.schema import Quasi
 from shoal.table.table import QuasiColumn, Table
 from shoal.table.units import texts_of_units
 
-Columns = str | Sequence[str] | None
-"""Names of columns, as "age,income" or one by one; None where the mask chooses."""
 COLUMNS = option("The columns that are changed: quasi-identifiers or sensitive ones.", metavar="C,C")
-STRATA = option("The columns inside whose values it is done, each stratum by itself.", metavar="C,C")
 FORM = "changed"
-
-
-def written(names: Any) -> Any:
-    """Names of columns as policies and flags have them."""
-    if names is None or isinstance(names, str) or not isinstance(names, Iterable):
-        return names
-    names = [str(name) for name in names]
-    for name in names:
-        if any(sign in name for sign in ",:;"):
-            raise ParameterError(f"The column '{name}' has a comma, a colon or a semicolon in its name: rename it.")
-    return ",".join(names)
-
-
-def names_in(text: str | None) -> list[str]:
-    """The names of columns in a text."""
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 @dataclass(frozen=True)
@@ -80,7 +62,7 @@ class Changing(Mask):
 
     def __post_init__(self) -> None:
         for name in self.names_columns:
-            object.__setattr__(self, name, written(getattr(self, name)))
+            object.__setattr__(self, name, written_names(getattr(self, name)))
         super().__post_init__()
 
     @classmethod
@@ -165,20 +147,6 @@ def any_column(table: Table, name: str, what: str, *, as_categories: bool = Fals
     if as_categories:
         return table.sensitive[name]
     return quasi_column(table.frame[name], Quasi(name), table.line_of, table.schema.zone)
-
-
-def strata_of(table: Table, names: Sequence[str], what: str) -> tuple[NDArray[np.int64], int]:
-    """The stratum of each record by the values of columns, numbered from 0, and how many there are."""
-    unknown = [name for name in names if name not in table.frame.columns]
-    if unknown:
-        raise ParameterError(
-            f"The mask {what} has strata by '{unknown[0]}', but the table has no such column.\n"
-            f"Its columns are: {', '.join(table.frame.columns)}.{did_you_mean(unknown[0], table.frame.columns)}"
-        )
-    if not names:
-        return np.zeros(table.n_records, np.int64), 1
-    stratum = table.frame.select(pl.struct(names).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
-    return stratum, int(stratum.max()) + 1
 
 
 def present(column: QuasiColumn) -> NDArray[np.bool_]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import CannotSatisfyError, SchemaError
-from shoal.masking.changing import STRATA, Changed, Changing, Columns, names_in, present, strata_of, with_missing
+from shoal.grouping.per_column import STRATA, Columns, names_in, strata_of
+from shoal.masking.changing import Changed, Changing, present, with_missing
 from shoal.masking.draws import Draws
 from shoal.masking.shown_numbers import scaled, shown_numbers
 from shoal.parts import option
@@ -63,7 +64,9 @@ class IndividualRanking(Changing):
             raise SchemaError(
                 "The mask individual-ranking changes numbers, but no quasi-identifier is one. Choose pram."
             )
-        of_record, n_strata = strata_of(table, names_in(None if self.strata is None else str(self.strata)), self.name)
+        of_record, n_strata = strata_of(
+            table, names_in(None if self.strata is None else str(self.strata)), "mask individual-ranking"
+        )
         stratum = of_record[np.unique(table.person_of_record, return_index=True)[1]]
         shown = {}
         for column in columns:

@@ -13,7 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
-from shoal.masking.changing import STRATA, Changed, Changing, Columns, codes_of, names_in, strata_of, texts_of_codes
+from shoal.grouping.per_column import STRATA, Columns, names_in, strata_of
+from shoal.masking.changing import Changed, Changing, codes_of, texts_of_codes
 from shoal.masking.draws import Draws
 from shoal.parts import option
 from shoal.table.columns import CategoryColumn
@@ -105,7 +106,7 @@ class Pram(Changing):
             raise ParameterError(
                 f"'{itself[0]}' is changed and is a stratum: inside one of its values nothing can change."
             )
-        stratum, n_strata = strata_of(table, names, self.name)
+        stratum, n_strata = strata_of(table, names, "mask pram")
         ends = np.cumsum(np.bincount(stratum, minlength=n_strata))[:-1]
         records_of_stratum = np.split(np.argsort(stratum, kind="stable"), ends)
         first = [of[0] for of in records_of_stratum]

@@ -11,7 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.masking.changing import Changed, Changing, Columns, names_in
+from shoal.grouping.per_column import Columns, names_in
+from shoal.masking.changing import Changed, Changing
 from shoal.masking.draws import Draws
 from shoal.parts import option
 from shoal.table.columns import CategoryColumn, NumberColumn, code_values

@@ -11,7 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
-from shoal.masking.changing import Changed, Changing, Columns, Units, any_column, names_in, values_at, with_missing
+from shoal.grouping.per_column import Columns, names_in
+from shoal.masking.changing import Changed, Changing, Units, any_column, values_at, with_missing
 from shoal.masking.draws import Draws
 from shoal.masking.perturb import noise_root
 from shoal.parts import option

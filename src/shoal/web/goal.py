@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from shoal.masking import mask_called
 from shoal.policy.numbers import persons_or_share
 from shoal.policy.presets import PRESETS, is_kept_by
 
@@ -34,7 +35,7 @@ OPTIONS: Plain = {
     "sample": None, "max_alone": None, "allow_alone": False, "safe_cells": False, "code_extremes": False,
     "useful_for": "", "method_options": {}, "mask_options": {}, "ledger": "", "ledger_mode": "warn",
     "keep_person_map": False,
-    "attack_all": False,
+    "attack_all": False, "max_linkage": None,
 }  # fmt: skip
 DEFAULT_RECORD, DEFAULT_VALUE, DEFAULT_HISTORY, DEFAULT_PERSONS = "0.1", "0.5", "0.2", 5
 
@@ -123,6 +124,7 @@ def _set_by(policy: Policy | None) -> Plain:
         "useful_for": "" if policy.usefulness is None else policy.usefulness.target,
         "method_options": dict(policy.method_options),
         "mask_options": {name: value for name, value in policy.mask_options.items() if name != "code_extremes"},
+        "max_linkage": policy.max_linkage,
         "ledger": "" if policy.ledger is None else policy.ledger.file,
         "ledger_mode": "warn" if policy.ledger is None else policy.ledger.mode,
     }
@@ -257,9 +259,10 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
     options = {**OPTIONS, **goal.get("options", {})}
     beside: Plain = {"models": floors_of(goal, "goal")}
     for part in ("method", "mask"):
-        before = (protection or {}).get(part) or {}
-        kept = {"max_linkage": before["max_linkage"]} if "max_linkage" in before and options[part] == "perturb" else {}
-        beside[part] = {"name": options[part], **kept, **options[f"{part}_options"]}
+        beside[part] = {"name": options[part], **options[f"{part}_options"]}
+    most = options["max_linkage"] or ((protection or {}).get("mask") or {}).get("max_linkage")
+    if most and not mask_called(options["mask"]).shows_groups:
+        beside["mask"]["max_linkage"] = most
     if options["mask"] == "range":
         beside["mask"].pop("code_extremes", None)
         beside["mask"] |= {"code_extremes": True} if options["code_extremes"] else {}
@@ -306,8 +309,15 @@ def compared_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = 
     return {"target": target, "limit": limit, **asked, "useful_for": goal["options"]["useful_for"]}
 
 
+def takes_groups(goal: Mapping[str, Any]) -> bool:
+    """Whether the mask of a goal shows groups that models can be asked about."""
+    return mask_called(goal.get("options", {}).get("mask", OPTIONS["mask"])).takes_groups
+
+
 def models_of_sliders(goal: Mapping[str, Any]) -> Plain:
-    """The models that were set one by one, as a policy document has them."""
+    """The models that were set one by one, as a policy document has them; none where the mask takes no groups."""
+    if not takes_groups(goal):
+        return {}
     models = floors_of(goal, "models")
     models |= {name: value_of_further(each["value"]) for name, each in goal.get("further", {}).items() if each["on"]}
     for slide in SLIDES:

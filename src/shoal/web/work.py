@@ -235,11 +235,12 @@ def try_out(project: Project, tell: Tell, *, attacks: int | None = None) -> Plai
 def _protected(project: Project, tell: Tell, attacks: int | None) -> tuple[Policy, Reading, Release[Any]]:
     """The policy, what was read, and the release in memory; an error where a promise cannot be kept."""
     from shoal.engines.contract import Job, engine_called
+    from shoal.masking import mask_called
     from shoal.reading.detect import refuse_unanswered
 
     tell("Reading the table", 0.0)
     policy = _policy(project)
-    if not policy.models:
+    if not policy.models and mask_called(policy.mask).takes_groups:
         raise InputError("Nothing is promised yet. Choose a goal or at least one model first.")
     if unconfirmed := project.chosen.unconfirmed:
         raise InputError(
@@ -346,8 +347,11 @@ def later(
 
 
 def _promises(policy: Policy) -> list[str]:
-    from shoal.policy.explain import explain_model
+    from shoal.masking import mask_called
+    from shoal.policy.explain import explain_model, promised_by_linkage
 
+    if not mask_called(policy.mask).takes_groups:
+        return promised_by_linkage(policy)
     return [explain_model(model) for model in policy.models]
 
 

@@ -14,6 +14,7 @@ from nicegui import ui
 
 from shoal.errors import ShoalError
 from shoal.judging.verdict import ALLOW_IT
+from shoal.masking import mask_called
 from shoal.parts import Option, options_of
 from shoal.policy.presets import PRESETS
 from shoal.publishing.report.charts import LOSSES, risk_name
@@ -217,7 +218,7 @@ class ProtectPage:
         for name, each in self.goal["floors"].items():
             if way in each["ways"]:
                 with ui.element("div").classes("sh-goal sh-goal-wide"):
-                    _check(" ".join(_promises_of(self.app, {name: each["value"]})), each)
+                    _check(" ".join(_promises_of(self.app, {name: each["value"]}, {})), each)
 
     def _slide(self, slide: goals.Slide) -> None:
         each = self.goal["models"][slide.name]
@@ -278,12 +279,17 @@ class ProtectPage:
             elif each.kind in (int, float):
                 layout.text_input(label, "" if now is None else f"{now:g}", partial(_number_typed, put, each),
                                   kind="number", hint=each.help)  # fmt: skip
+            elif each.kind is str:
+                layout.text_input(
+                    label, "" if now is None else str(now), partial(_text_typed, put, each), hint=each.help
+                )
 
     def _part_changed(self, part: str, name: str) -> None:
         options = self.goal["options"]
         options.update({part: name, f"{part}_options": {}})
         self._remember()
         self._show_parts()
+        self._show_making()
 
     def _show_parts(self) -> None:
         self.parts.clear()
@@ -295,6 +301,26 @@ class ProtectPage:
                           partial(self._part_changed, "mask"))  # fmt: skip
             self._part_options("method")
             self._part_options("mask")
+            if not mask_called(options["mask"]).shows_groups:
+                self._linkage(options)
+
+    def _linkage(self, options: Plain) -> None:
+        """How many may be linked, where the release shows no groups."""
+
+        def typed(text: str) -> None:
+            try:
+                most = float(text.replace(",", ".")) / 100
+            except ValueError:
+                most = -1.0
+            options["max_linkage"] = most if 0 <= most <= 1 else None
+            self._remember()
+            self._show_making()
+
+        now = options.get("max_linkage")
+        needed = "" if mask_called(options["mask"]).takes_groups else " Needed here: no model can be promised."
+        layout.text_input("Persons that may be linked to their original values, at the most, in %",
+                          "" if now is None else f"{100 * now:g}", typed, kind="number",
+                          hint=f"By the values that are closest or second closest.{needed}")  # fmt: skip
 
     def _options(self) -> None:
         options = self.goal["options"]
@@ -584,6 +610,8 @@ class ProtectPage:
     # The release
 
     def _models_chosen(self) -> Plain | None:
+        if not goals.takes_groups(self.goal):
+            return {}
         if self.goal["way"] == "models":
             kept = self._protection.get("models") or {}
             return dict(kept) if kept == goals.models_of_sliders(self.goal) else None
@@ -593,7 +621,7 @@ class ProtectPage:
 
     def _use_models(self) -> None:
         models = goals.models_of_sliders(self.goal)
-        if not models:
+        if not models and goals.takes_groups(self.goal):
             self.view.tell("Tick at least one model: what shall every group meet?", tone="warn")
             return
         self.view.hush()
@@ -677,7 +705,7 @@ class ProtectPage:
 
     def _promises(self, models: Mapping[str, Any]) -> None:
         try:
-            sentences = [el("li", sentence) for sentence in _promises_of(self.app, models)]
+            sentences = [el("li", sentence) for sentence in _promises_of(self.app, models, self.goal)]
         except ShoalError as error:
             layout.note(str(error), tone="bad")
             return
@@ -705,7 +733,7 @@ class ProtectPage:
                            tone="warn")  # fmt: skip
             return False
         if not self._is_kept(models) or self.goal["way"] == "goal":
-            if self.goal["way"] == "goal":
+            if self.goal["way"] == "goal" and goals.takes_groups(self.goal):
                 _, chosen, _ = self._points()
                 result = self.app.project.result("frontier")
                 self.goal.update(point=chosen, of=result.made_at if result is not None else None)
@@ -745,13 +773,17 @@ class ProtectPage:
 # --- small parts ---------------------------------------------------------------------------------------------------
 
 
-def _promises_of(app: App, models: Mapping[str, Any]) -> list[str]:
-    """What models promise, one sentence per model."""
+def _promises_of(app: App, models: Mapping[str, Any], goal: Plain) -> list[str]:
+    """What models promise, one sentence per model; and the limit on linkage, where no model can be promised."""
     from shoal.policy import Policy
-    from shoal.policy.explain import explain_model
+    from shoal.policy.explain import explain_model, promised_by_linkage
 
     document = {**app.project.document(), "models": dict(models)}
-    return [typeset(explain_model(model)) for model in Policy.from_document(document).models]
+    if goals.takes_groups(goal):
+        return [typeset(explain_model(model)) for model in Policy.from_document(document).models]
+    document["mask"] = goals.beside_of(goal, app.project.chosen.protection)["mask"]
+    told = promised_by_linkage(Policy.from_document(document))
+    return [typeset(sentence) for sentence in told or ["Say under Options how many persons may be linked."]]
 
 
 def _now(now: float | None, lowest: Decimal | None) -> str:
@@ -899,6 +931,11 @@ def _number_typed(put: Callable[[str, Any], None], option: Option, text: str) ->
     except ValueError:
         number = None
     put(option.name, None if number == option.default else number)
+
+
+def _text_typed(put: Callable[[str, Any], None], option: Option, text: str) -> None:
+    """A text for an option of a method or a mask; none leaves the default."""
+    put(option.name, None if not text.strip() or text.strip() == option.default else text.strip())
 
 
 def _whole(label: str, options: Plain, key: str, *, least: int, hint: str, empty: int | None = None) -> None:
