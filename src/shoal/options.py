@@ -33,7 +33,7 @@ class Options(TypedDict, total=False):
     weights: str | Mapping[str, float] | None
     lowest: str | Mapping[str, float] | None
     highest: str | Mapping[str, float] | None
-    aggregate: Literal["geometric", "arithmetic"]
+    aggregate: Literal["geometric", "arithmetic", "entropy"]
     time_limit: float
     missing_matches: Literal["none", "all"]
     importance: str | Mapping[str, float] | None

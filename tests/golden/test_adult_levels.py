@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.measuring.game import Game
 
 PROJECT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SHOAL_DATA", PROJECT.parent / "shared" / "data"))
@@ -154,3 +155,27 @@ def test_k_map_by_an_estimator_is_the_k_that_it_derives(
         for model in models
     ]
     assert told[0].to_dict()["lattice"] == told[1].to_dict()["lattice"]
+
+
+@pytest.mark.parametrize(
+    ("gain", "cost", "levels", "left_out", "payout"),
+    [
+        (300, 4, "13003000", 6284, 18_431_643.11798), (300, 2, "13003001", 6917, 16_875_544.34760),
+        (600, 2, "13021011", 5657, 15_357_081.41860), (1200, 2, "13013011", 5912, 13_963_071.24121),
+    ],
+)  # fmt: skip
+def test_the_levels_that_are_worth_most_where_no_attack_pays(
+    adult: tuple[pl.DataFrame, shoal.Schema], gain: int, cost: int, levels: str, left_out: int, payout: float
+) -> None:
+    frame, schema = adult
+    model = shoal.NoAttack(gain=gain, cost=cost)
+    release = shoal.protect(frame, schema, [model], method="full-domain", max_suppressed="100%", aggregate="entropy",
+                            measure_input=False, seed=1)  # fmt: skip
+    told = release.to_dict()
+    assert "".join(str(told["levels"][name]) for name in COLUMNS) == levels  # type: ignore[index]
+    assert told["suppressed_persons"] == left_out
+    # nobody is attacked: a person is worth 1,200, less by what is lost, and nothing where left out
+    worth = 1200 * len(frame) * (1 - told["lattice"]["loss"])  # type: ignore[index]
+    assert worth == pytest.approx(payout, abs=0.005)
+    game = Game(gain=gain, cost=cost, benefit=1200, loss=300)
+    assert all(game.adversary(1 / size) <= 0 for size in release.data.group_by(COLUMNS).len()["len"])

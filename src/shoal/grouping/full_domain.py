@@ -32,7 +32,8 @@ class FullDomain(Method):
         The lowest and the highest level at which a column may be shown: "age=1". 0 is the value.
     aggregate
         How what is lost of several columns becomes one number: their "geometric" mean, which ARX takes, or their
-        "arithmetic" one, which is 1 less the granularity.
+        "arithmetic" one, which is 1 less the granularity; or the share of all bits, "entropy", by which ARX counts what
+        a release is worth to its publisher.
     time_limit
         After so many seconds the best levels so far are taken. What is told then says how much less could be lost.
 
@@ -66,7 +67,7 @@ class FullDomain(Method):
     highest: PerColumn = field(
         default=None, metadata=option("The highest levels at which columns may be shown.", metavar="C=N,C=N")
     )
-    aggregate: Literal["geometric", "arithmetic"] = field(
+    aggregate: Literal["geometric", "arithmetic", "entropy"] = field(
         default="geometric", metadata=option("The mean by which what is lost of several columns becomes one number.")
     )
     time_limit: float = field(

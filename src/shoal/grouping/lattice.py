@@ -76,6 +76,20 @@ def tree_of(table: Table, levels: Levels) -> Tree:
     return Tree(node_of_person, up, share)
 
 
+def _n_values(column: QuasiColumn) -> int:
+    """How many values a column may have: those that its hierarchy lists, else those that there are."""
+    if column.source is not None and column.source.hierarchy is not None:
+        return len(column.source.hierarchy.paths)
+    return levels_of(column).n_values
+
+
+def _by_bits(tree: Tree, n_values: int) -> Tree:
+    """The same nodes, with the share of bits that each hides in the place of the share of values."""
+    if n_values < 2:
+        return tree
+    return tree._replace(share=np.log1p(tree.share * (n_values - 1)) / np.log(n_values))
+
+
 class Cells(NamedTuple):
     """The persons who are alike at some levels, and how the kinds of persons lie in them."""
 
@@ -127,7 +141,8 @@ class Lattice:
     ----------
     weights, aggregate
         How what is lost of several columns becomes one number: by their weighted mean, "arithmetic" or "geometric" (of
-        1 + loss, less 1, as ARX has it).
+        1 + loss, less 1, as ARX has it); or "entropy", the share of all bits that is lost (log of the values under a
+        node, by the log of all values), as ARX counts what a release is worth to its publisher.
     """
 
     def __init__(
@@ -145,6 +160,10 @@ class Lattice:
         whole = table.beside or table
         self.trees = [tree_of(whole, levels_for_all(column)) for column in whole.quasi.values()]
         given = np.ones(len(self.trees)) if weights is None else np.asarray(weights, np.float64)
+        if aggregate == "entropy":
+            n_values = np.array([_n_values(column) for column in whole.quasi.values()])
+            self.trees = [_by_bits(tree, n) for tree, n in zip(self.trees, n_values, strict=True)]
+            given = given * np.log(np.maximum(n_values, 2))
         self.weights = given / given.sum()
         self.aggregate = aggregate
         self.of_whole = [model for model in models if model.is_of_whole_table]
@@ -222,7 +241,7 @@ class Lattice:
 
     def _together(self, lost: NDArray[np.float64]) -> float:
         """What is lost of all quasi-identifiers, in one number."""
-        if self.aggregate == "arithmetic":
+        if self.aggregate != "geometric":
             return round(float((self.weights * lost).sum()), DIGITS)
         return round(math.expm1(float((self.weights * np.log1p(lost)).sum())), DIGITS)
 
