@@ -29,20 +29,22 @@ def columns_apart(
     most
         Up to how many columns are taken together; unless told as many as a thousand sets allow.
     """
+    from shoal.kernels import uniques
+
     n = len(codes[0][0])
+    room = np.zeros(1 << max(4, int(2 * n - 1).bit_length()), np.int32)
+    single = [(code.astype(np.int32), n_codes) for code, n_codes in codes]
     largest = most if most is not None else _largest(len(names), n)
     told = {}
-    numbered: dict[tuple[int, ...], tuple[IntArray, int]] = {}
+    numbered: dict[tuple[int, ...], NDArray[np.int32]] = {}
     for size in range(1, largest + 1):
         before = numbered
         numbered = {}
         for chosen in combinations(range(len(names)), size):
-            code, n_codes = codes[chosen[-1]]
+            code, n_codes = single[chosen[-1]]
             if size > 1:
-                own, _ = before[chosen[:-1]]
-                distinct, joint = np.unique(own * n_codes + code, return_inverse=True)
-                code, n_codes = joint.reshape(-1), len(distinct)
-            numbered[chosen] = (code, n_codes)
+                code, n_codes = uniques.joined(before[chosen[:-1]], code, n_codes, room)
+            numbered[chosen] = code
             persons = np.bincount(code, minlength=n_codes)
             told["+".join(names[i] for i in chosen)] = _apart(persons[persons > 0], n)
     return told
