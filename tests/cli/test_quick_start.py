@@ -14,7 +14,8 @@ import pytest
 from shoal.demo.clinics import clinics
 
 HEAVY = ("altair", "duckdb", "narwhals", "nicegui", "numba", "numpy", "pandas", "polars", "pyarrow", "pydantic",
-         "pyspark", "rich", "scipy", "scipy.linalg._basic", "scipy.sparse", "shoal.kernels", "sklearn")  # fmt: skip
+         "pyspark", "rich", "scipy", "scipy.linalg._basic", "scipy.sparse", "shoal.kernels", "sklearn",
+         "yaml.loader")  # fmt: skip
 COLUMNS = ("--person", "name", "--quasi", "age,gender:nominal,zip", "--sensitive", "disease", "--drop", "admission")
 RUN = f"""
 import atexit, json, sys
@@ -71,6 +72,9 @@ import scipy.linalg
 import scipy.linalg.cython_blas
 assert "scipy.linalg._basic" not in sys.modules
 assert scipy.linalg.det(np.eye(2)) == 1.0
+import yaml
+assert "yaml.loader" not in sys.modules
+assert yaml.safe_load("k: 5") == {"k": 5}
 assert "scipy.linalg._basic" in sys.modules
 from scipy.linalg import *
 assert inv(np.eye(2)).tolist() == np.eye(2).tolist()

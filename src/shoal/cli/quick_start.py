@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 else:
     Loader = object  # to import it imports much else
 
-READ_WHEN_USED = "scipy.linalg"
+READ_WHEN_USED = frozenset({"scipy.linalg", "yaml"})
+"""Numba asks for the second to read a file of settings that hardly anybody has."""
+
 OBJECTS_BEFORE_A_LOOK = 100_000
 
 
@@ -38,7 +40,7 @@ def start_quickly() -> None:
 
 class _FindsUnread:
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path) if name == READ_WHEN_USED else None
+        spec = PathFinder.find_spec(name, path) if name in READ_WHEN_USED else None
         if spec is not None and spec.loader is not None:
             spec.loader = _ReadsLater(spec.loader)
         return spec
