@@ -9,15 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import polars as pl
 
 import shoal
 from shoal.errors import ShoalError
-from shoal.grouping import BalanceTree, Method, Mondrian
+from shoal.grouping import BalanceTree, Grouping, Method, Mondrian
+from shoal.grouping.grouping import Rng
 from shoal.measuring.tuning import Point, Target, compare
 from shoal.measuring.tuning.workbench import Workbench
 from shoal.models import Model
+from shoal.progress import Progress, silent
 from shoal.table.table import Table
 from studies.data import MissingDataError, berka, informs, movielens
 from studies.pages import Parts, markdown_table, write_page
@@ -281,14 +284,14 @@ def value_losses(study: Study, frame: pl.DataFrame) -> str:
 
 
 @dataclass(frozen=True)
-class _WithBalance:
+class _WithBalance(Method):
     """A tree that always asks for g-balance as well: `compare` turns the models of values only."""
 
     g: str
     tree: BalanceTree = PAPER
-    name = "balance-tree"
+    name: ClassVar[str] = "balance-tree"
 
-    def group(self, table: Table, models: Sequence[Model], progress: object = None) -> object:
+    def group(self, table: Table, models: Sequence[Model], progress: Progress = silent, *, rng: Rng = None) -> Grouping:
         return self.tree.group(table, [*models, shoal.GBalance(g=self.g)])
 
 
