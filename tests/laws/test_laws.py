@@ -55,7 +55,15 @@ WAYS = [
     BalanceTree(cut="median", ties="split"),
 ]
 
-JOINT_MODELS = {"joint-diversity", "exponential-l", "matching-diversity", "history-k", "history-confidence", "count-k"}
+JOINT_MODELS = {
+    "joint-diversity",
+    "exponential-l",
+    "joint-spread",
+    "matching-diversity",
+    "history-k",
+    "history-confidence",
+    "count-k",
+}
 OF_SAMPLES = {"k-map", "delta-presence", "population-uniqueness", "average-risk", "expected-reidentifications",
               "no-attack"}  # fmt: skip
 """Models of all sensitive attributes together, of what rules exclude, or of histories: they have laws of their own."""

@@ -84,6 +84,7 @@ def test_the_registry_names_every_model_in_the_order_of_the_docs() -> None:
         "delta-disclosure",
         "joint-diversity",
         "exponential-l",
+        "joint-spread",
         "matching-diversity",
         "history-k",
         "history-confidence",
@@ -167,7 +168,7 @@ def test_the_least_safe_group_is_the_worst() -> None:
 
 HIGHER_IS_SAFER = {
     "g-balance", "entropy-balance", "k-anonymity", "person-k-anonymity", "l-diversity", "joint-diversity",
-    "exponential-l", "matching-diversity", "history-k", "count-k", "k-map", "no-attack",
+    "exponential-l", "joint-spread", "matching-diversity", "history-k", "count-k", "k-map", "no-attack",
 }  # fmt: skip
 SEARCHED = {"delta-presence", "population-uniqueness", "average-risk", "expected-reidentifications"}
 """Merging groups may break these, so that they are sought and never believed."""

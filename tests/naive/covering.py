@@ -154,3 +154,34 @@ def exponential_l(records: Sequence[Sequence[object]]) -> int:
             values_of_others.setdefault(others, set()).add(record[attribute])
         fewest.append(min(len(values) for values in values_of_others.values()))
     return min(fewest)
+
+
+def spread_after_excluding(
+    members: list[set[tuple[int, int]]], excluded: int, spread: Callable[[list[int]], float]
+) -> float:
+    """The least spread of an attribute among those left, over all sets of up to so many values; 0 if nobody is left.
+
+    A member is the set of their values, each as an attribute and a value.
+    """
+    everything = sorted(set().union(*members))
+    lowest = math.inf
+    for size in range(excluded + 1):
+        for chosen in combinations(everything, size):
+            left = [own for own in members if not own & set(chosen)]
+            if not left:
+                return 0.0
+            for attribute in {attribute for own in left for attribute, _ in own}:
+                values = [value for own in left for of, value in own if of == attribute]
+                lowest = min(lowest, spread([values.count(value) for value in set(values)]))
+    return lowest
+
+
+def effective_number(counts: list[int]) -> float:
+    """Two to the entropy of shares."""
+    return 2.0 ** -sum(c / sum(counts) * math.log2(c / sum(counts)) for c in counts)
+
+
+def largest_recursive_l(counts: list[int], c: float) -> float:
+    """The largest l with r1 < c (rl + ... + rm), 0 where there is none."""
+    ranked = sorted(counts, reverse=True)
+    return float(max((at + 1 for at in range(len(ranked)) if ranked[0] < c * sum(ranked[at:])), default=0))

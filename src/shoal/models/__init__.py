@@ -17,6 +17,7 @@ from shoal.models.h_affiliation import HAffiliation
 from shoal.models.history_confidence import HistoryConfidence
 from shoal.models.history_k import HistoryK
 from shoal.models.joint_diversity import JointDiversity
+from shoal.models.joint_spread import JointSpread
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_map import KMap
 from shoal.models.l_diversity import LDiversity
@@ -45,6 +46,7 @@ MODELS: Registry[Model] = Registry(
         DeltaDisclosure,
         JointDiversity,
         ExponentialL,
+        JointSpread,
         MatchingDiversity,
         HistoryK,
         HistoryConfidence,
@@ -76,6 +78,7 @@ __all__ = [
     "HistoryConfidence",
     "HistoryK",
     "JointDiversity",
+    "JointSpread",
     "KAnonymity",
     "KMap",
     "LDiversity",
