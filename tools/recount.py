@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import math
 import re
@@ -250,6 +251,8 @@ class Group:
     records_of_value: dict[str, Counter[Cell]]
     persons_of_value: dict[str, Counter[Cell]] | None
     values_of_person: list[dict[str, frozenset[Cell]]] | None
+    histories: list[list[dict[str, Cell]]] | None = None
+    """The records of each person, where these are linked."""
 
 
 @dataclass
@@ -263,6 +266,8 @@ class View:
     ranks: dict[str, dict[Cell, int]] = field(default_factory=dict)
     """The place of each value of an attribute in its order."""
     totals: dict[tuple[str, str], dict[Cell, Fraction]] = field(default_factory=dict)
+    of_all: dict[str, Answer] = field(default_factory=dict)
+    """What was answered of all groups together, by the promise."""
 
     def shares_in_table(self, attribute: str, count: str) -> dict[Cell, Fraction]:
         """The share of each value in the whole table, of records or of persons."""
@@ -356,6 +361,7 @@ def _group_of(records: Sequence[Record], attributes: Sequence[str], *, are_linke
         records_of_value=of_values,
         persons_of_value={name: Counter(value for own in sets for value in own[name]) for name in attributes},
         values_of_person=sets if are_linked else None,
+        histories=list(of_person.values()) if are_linked else None,
     )
 
 
@@ -396,7 +402,18 @@ def _look_at_table(published: Published) -> View:
     groups = [
         _group_of(own, attributes, are_linked=not is_permuted, is_known=not is_unlinked) for own in members.values()
     ]
+    if any(model["name"] in OF_HISTORIES for model in book["models"]):
+        _forget_hidden(groups)
     return View("", attributes, groups, ranks={name: _ranks(frame[name], _form(book, name)) for name in attributes})
+
+
+def _forget_hidden(groups: Sequence[Group]) -> None:
+    """A hidden value is nobody's value."""
+    for group in groups:
+        for counts in [*group.records_of_value.values(), *(group.persons_of_value or {}).values()]:
+            counts.pop(HIDDEN, None)
+        for own in group.values_of_person or ():
+            own.update({name: values - {HIDDEN} for name, values in own.items()})
 
 
 def _form(book: Mapping[str, Any], name: str) -> Callable[[Cell], Cell]:
@@ -663,7 +680,7 @@ def person_k_anonymity(group: Group, asked: Parameters, view: View) -> Answer:
 
 
 def h_affiliation(group: Group, asked: Parameters, view: View, attribute: str) -> Answer:
-    reached = Fraction(max(_counts(group, attribute, "persons").values()), _persons(group))
+    reached = Fraction(max(_counts(group, attribute, "persons").values(), default=0), _persons(group))
     return reached, reached <= _number(asked["h"])
 
 
@@ -887,6 +904,113 @@ def delta_presence(group: Group, asked: Parameters, view: View) -> Answer:
     raise NotShownError(NO_POPULATION)
 
 
+HIDDEN = "*"
+"""What stands for a value that is hidden so that nobody is found by their own records."""
+
+Item = tuple[Any, ...]
+"""What one known thing is: a column and its value, or what a record shows of several."""
+
+
+def _items(records: Sequence[Mapping[str, Cell]], columns: Sequence[str], knows: str) -> list[Item]:
+    """What the records of a person show; an item shown twice is there twice, and what is hidden shows nothing."""
+    if knows == "values":
+        return [(name, record[name]) for record in records for name in columns if record[name] != HIDDEN]
+    rows = [tuple(record[name] for name in columns) for record in records]
+    return [row for row in rows if any(value != HIDDEN for value in row)]
+
+
+def _combinations(items: Sequence[Item], m: int) -> set[tuple[Item, ...]]:
+    """All multisets of at most m items, the empty one too."""
+    ordered = sorted(items, key=repr)
+    return {chosen for size in range(m + 1) for chosen in itertools.combinations(ordered, size)}
+
+
+def _histories_of(group: Group) -> list[list[dict[str, Cell]]]:
+    if group.histories is None:
+        raise NotShownError("which records belong to one person is not published")
+    return group.histories
+
+
+def _of_histories(count: Callable[[list[list[dict[str, Cell]]], Parameters, list[str]], Answer]) -> Any:
+    """A model that counts the histories of a group, or of all where nobody knows quasi-identifiers."""
+
+    def answer(group: Group, asked: Parameters, view: View) -> Answer:
+        columns = list(asked.get("columns") or view.attributes)
+        if asked.get("knows", "values") not in ("values", "records") or not set(columns) <= set(view.attributes):
+            raise NotShownError("this program knows values and records, not their times and order")
+        if asked.get("with_quasi", True):
+            return count(_histories_of(group), asked, columns)
+        key = f"{count.__name__} {json.dumps(asked, sort_keys=True)}"
+        if key not in view.of_all:
+            everybody = [own for each in view.groups for own in _histories_of(each)]
+            view.of_all[key] = count(everybody, asked, columns)
+        return view.of_all[key]
+
+    return answer
+
+
+def _who_shows(
+    persons: Sequence[Sequence[Mapping[str, Cell]]], asked: Parameters, columns: Sequence[str]
+) -> dict[tuple[Item, ...], set[int]]:
+    """Who shows each combination of as many items as are known."""
+    shown: dict[tuple[Item, ...], set[int]] = {}
+    for number, records in enumerate(persons):
+        items = _items(records, columns, asked.get("knows", "values"))
+        for combination in _combinations(items, int(asked.get("m", 1))):
+            shown.setdefault(combination, set()).add(number)
+    return shown
+
+
+def history_k(persons: list[list[dict[str, Cell]]], asked: Parameters, columns: list[str]) -> Answer:
+    """The fewest persons who show any combination; hidden values are shared where that is promised."""
+    k = _number(asked["k"])
+    fewest = min(len(who) for who in _who_shows(persons, asked, columns).values())
+    holds = fewest >= k
+    if asked.get("hidden") == "shared":
+        holds = holds and (_hides_enough(persons, asked, columns) or _as_values(persons, asked, columns) >= k)
+    return Fraction(fewest), holds
+
+
+def _hides_enough(persons: list[list[dict[str, Cell]]], asked: Parameters, columns: list[str]) -> bool:
+    """Whether nothing is hidden, or k persons hide as much as is known."""
+    m, n_hiding = int(asked.get("m", 1)), 0
+    if not any(record[name] == HIDDEN for records in persons for record in records for name in columns):
+        return True
+    for records in persons:
+        hidden = [[record[name] == HIDDEN for name in columns] for record in records]
+        if asked.get("knows", "values") == "values":
+            n_hiding += all(sum(row[place] for row in hidden) >= m for place in range(len(columns)))
+        else:
+            n_hiding += sum(all(row) for row in hidden) >= m
+    return n_hiding >= _number(asked["k"])
+
+
+def _as_values(persons: list[list[dict[str, Cell]]], asked: Parameters, columns: list[str]) -> int:
+    """The fewest persons who show any combination where what is hidden is a value like any other."""
+    hidden = "\u2217 hidden"
+    named = [
+        [{name: hidden if record[name] == HIDDEN else record[name] for name in columns} for record in records]
+        for records in persons
+    ]
+    return min(len(who) for who in _who_shows(named, asked, columns).values())
+
+
+def history_confidence(persons: list[list[dict[str, Cell]]], asked: Parameters, columns: list[str]) -> Answer:
+    """The largest share of those who show a combination that shows another item."""
+    reached = Fraction(0)
+    held = [set(_items(records, columns, asked.get("knows", "values"))) for records in persons]
+    for combination, who in _who_shows(persons, asked, columns).items():
+        further = Counter(item for number in who for item in held[number] if item not in combination)
+        reached = max([reached, *(Fraction(n, len(who)) for n in further.values())])
+    return reached, reached <= _number(asked["c"])
+
+
+def count_k(group: Group, asked: Parameters, view: View) -> Answer:
+    """The fewest persons who have any one number of records."""
+    fewest = min(Counter(_spread(group)).values())
+    return Fraction(fewest), fewest >= _number(asked["k"])
+
+
 OF_GROUPS: dict[str, tuple[Callable[[Group, Parameters, View], Answer], bool, str]] = {
     "g-balance": (g_balance, True, "g"),
     "record-risk": (record_risk, False, "rho"),
@@ -901,6 +1025,9 @@ OF_GROUPS: dict[str, tuple[Callable[[Group, Parameters, View], Answer], bool, st
     "population-uniqueness": (population_uniqueness, False, "share"),
     "expected-reidentifications": (expected_reidentifications, False, "n"),
     "delta-presence": (delta_presence, False, "high"),
+    "history-k": (_of_histories(history_k), True, "k"),
+    "history-confidence": (_of_histories(history_confidence), False, "c"),
+    "count-k": (count_k, True, "k"),
 }
 """Models of a group as a whole: how it is counted, whether more is safer, and the parameter that is the threshold."""
 
@@ -915,6 +1042,7 @@ OF_ATTRIBUTES: dict[str, tuple[Callable[[Group, Parameters, View, str], Answer],
 """Models of one sensitive attribute, or of each of them."""
 
 OF_ALL_ATTRIBUTES = ("joint-diversity", "exponential-l")
+OF_HISTORIES = ("history-k", "history-confidence", "count-k")
 OF_SPREAD = ("g-balance", "record-risk", "entropy-balance")
 
 

@@ -55,9 +55,9 @@ MODELS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def drawn_models(rng: random.Random) -> list[dict[str, Any]]:
+def drawn_models(rng: random.Random, among: list[tuple[str, dict[str, Any]]] = MODELS) -> list[dict[str, Any]]:
     models = []
-    for name, choices in MODELS:
+    for name, choices in among:
         drawn = {parameter: rng.choice(values) for parameter, values in choices.items()}
         parameters = {parameter: value for parameter, value in drawn.items() if value is not None}
         models.append({"name": name, "asked": 0, "holds": True, "parameters": parameters})
@@ -155,6 +155,40 @@ def test_it_says_what_shoal_says(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (_, shoals), (_, own) = by_shoal(handed_out), by_recount(handed_out, capsys)
     assert_same(shoals, own, dict(enumerate(known["verdict"]["models"])))
     assert (way == "perturb") == (not any(model["recounted"] for model in own["models"]))
+
+
+OF_HISTORIES: list[tuple[str, dict[str, Any]]] = [
+    ("history-k", {"k": [2, 3], "m": [0, 1, 2], "columns": [None, ["disease"]], "knows": ["values", "records"],
+                   "with_quasi": [True, False], "hidden": [None, "free", "shared"]}),
+    ("history-confidence", {"c": ["0.5", "2/3"], "m": [0, 1, 2], "columns": [None, ["ward"]],
+                            "knows": ["values", "records"], "with_quasi": [True, False]}),
+    ("count-k", {"k": [2, 3]}),
+    ("person-k-anonymity", {"k": [2, 4]}),
+    ("h-affiliation", {"h": ["0.5", "2/3"], "column": [None, "disease"]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("hides", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_it_says_what_shoal_says_of_histories(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int, hides: bool
+) -> None:
+    """Of releases in which values are hidden, and of those that promise nothing of histories."""
+    rng = random.Random(f"histories {seed} {hides}")
+    promised = [shoal.HistoryK(k=3, m=1 + seed % 2), shoal.CountK(k=2)] if hides else []
+    release = shoal.protect(
+        patients(rng, most_records=3), schema(), [shoal.PersonKAnonymity(k=4), *promised], seed=seed, attacks=0
+    )
+    folder = received(release.write(tmp_path / "out", format="csv", report=False))
+    code, own = by_recount(folder, capsys)
+    assert (code, own["problems"]) == (0, [])
+    assert_same(by_shoal(folder)[1], own, {})
+    book = json.loads((folder / "codebook.json").read_text())
+    for _ in range(4):
+        (folder / "codebook.json").write_text(json.dumps({**book, "models": drawn_models(rng, OF_HISTORIES)}))
+        (_, shoals), (_, own) = by_shoal(folder), by_recount(folder, capsys)
+        assert_same(shoals, own, {})
+        assert all(model["recounted"] for model in own["models"])
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
