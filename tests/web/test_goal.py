@@ -240,6 +240,34 @@ def test_nobody_found_by_one_value_asks_for_histories() -> None:
     assert goal.beside_of(goal.starting_goal([], None, asked))["models"] == {"count-k": 4}
 
 
+def test_episodes_and_steps_of_records_are_choices() -> None:
+    """What is typed is what a policy says; what it said stays until it is changed, and what has no field stays."""
+    kept = {"history": {"alike": 0.5, "episode": "30 days", "record_steps": [1, 2]}}
+    assert (
+        goal.protection_with({**goal.starting_goal([], None, {}), "options": {}}, {}, kept)["history"]
+        == kept["history"]
+    )
+    chosen = goal.starting_goal([], None, {"options": {"episode": "at most 5 records", "record_steps": "1 2, 5"}})
+    written = goal.protection_with(chosen, {"count-k": 3}, kept)
+    assert written["history"] == {"alike": 0.5, "episode": "5 records", "record_steps": [1, 2, 5]}
+    document = {"columns": {"person": "patient", "quasi": ["age"]}, **written}
+    policy = Policy.from_document(document)
+    assert goal.goal_of_policy(policy, [])["options"]["episode"] == "5 records"
+    assert goal.goal_of_policy(policy, [])["options"]["record_steps"] == "1, 2, 5"
+    chosen["options"].update(episode="", record_steps="")
+    assert goal.protection_with(chosen, {"count-k": 3}, kept)["history"] == {"alike": 0.5}
+    assert goal.asked_of(chosen, kept)["beside"]["history"] == {"alike": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("read", "text"), [(goal.episode_in, "soon"), (goal.steps_in, "2, 5"), (goal.steps_in, "1, x")]
+)
+def test_what_is_no_episode_and_no_steps_is_refused(read: Any, text: str) -> None:
+    assert not read(" ")
+    with pytest.raises(shoal.errors.ParameterError, match="such as"):
+        read(text)
+
+
 def test_a_policy_names_its_preset_as_long_as_it_asks_for_all_of_it() -> None:
     chosen = goal.starting_goal([], None, {"preset": "cms-cell-size", "persons": {"on": True, "k": 11}})
     asked = {"record-risk": "0.1", "person-k-anonymity": 11}

@@ -34,8 +34,7 @@ OPTIONS: Plain = {
     "minimise": "loss", "method": "balance-tree", "mask": "range", "max_suppressed": 0, "max_records": None,
     "sample": None, "max_alone": None, "allow_alone": False, "safe_cells": False, "code_extremes": False,
     "useful_for": "", "method_options": {}, "mask_options": {}, "ledger": "", "ledger_mode": "warn",
-    "keep_person_map": False,
-    "attack_all": False, "max_linkage": None,
+    "keep_person_map": False, "attack_all": False, "max_linkage": None, "episode": "", "record_steps": "",
 }  # fmt: skip
 DEFAULT_RECORD, DEFAULT_VALUE, DEFAULT_HISTORY, DEFAULT_PERSONS = "0.1", "0.5", "0.2", 5
 
@@ -127,6 +126,8 @@ def _set_by(policy: Policy | None) -> Plain:
         "max_linkage": policy.max_linkage,
         "ledger": "" if policy.ledger is None else policy.ledger.file,
         "ledger_mode": "warn" if policy.ledger is None else policy.ledger.mode,
+        "episode": policy.history.episode or "",
+        "record_steps": ", ".join(str(step) for step in policy.history.record_steps or ()),
     }
 
 
@@ -282,10 +283,37 @@ def beside_of(goal: Mapping[str, Any], protection: Mapping[str, Any] | None = No
     if options["allow_alone"]:
         budget["allow_alone"] = True
     beside["budget"] = budget
+    beside["history"] = history_of(goal.get("options", {}), protection)
     seed = (protection or {}).get("seed")
     if seed is not None:
         beside["seed"] = seed
     return beside
+
+
+def history_of(chosen: Mapping[str, Any], protection: Mapping[str, Any] | None = None) -> Plain:
+    """How histories are published, as a policy document has it: as the protection says, but for what was chosen."""
+    history = {key: value for key, value in ((protection or {}).get("history") or {}).items() if key not in chosen}
+    if chosen.get("episode"):
+        history["episode"] = episode_in(chosen["episode"])
+    if chosen.get("record_steps"):
+        history["record_steps"] = steps_in(chosen["record_steps"])
+    return history
+
+
+def episode_in(text: str) -> str:
+    """An episode as it was typed, as a policy writes it; empty where there is none."""
+    from shoal.policy.history import Episode
+
+    return Episode.of(text).written if text.strip() else ""
+
+
+def steps_in(text: str) -> list[int]:
+    """Numbers of records as they were typed, parted by commas or spaces; none where there are none."""
+    from shoal.policy.history import checked_steps
+
+    words = text.replace(",", " ").split()
+    steps = [int(word) if word.isdigit() else word for word in words]
+    return list(checked_steps(steps)) if steps else []
 
 
 def models_of_histories(goal: Mapping[str, Any]) -> Plain:
@@ -334,7 +362,8 @@ def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protecti
     It names the preset that the goal began with, as long as the models ask for all of it.
     """
     beside = beside_of(goal, protection)
-    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "history", "mend")}
+    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "mend")}
+    kept |= {"history": beside["history"]} if beside["history"] else {}
     if goal.get("options", {}).get("safe_cells"):
         kept["safe_cells"] = True
     ledger = goal.get("options", {}).get("ledger")

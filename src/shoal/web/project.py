@@ -188,6 +188,11 @@ class Chosen:
         return tuple(column.name for column in self.columns if column.role == role)
 
     @property
+    def moves_dates(self) -> bool:
+        """Whether the days between a person's records are published."""
+        return self.time_as == "shift" and self.time_of_day == "cut" and bool(self.names("time"))
+
+    @property
     def missing_tells_nothing(self) -> list[str]:
         """The sensitive columns of which a missing value tells nothing."""
         return [column.name for column in self.columns if column.role == "sensitive" and column.missing == "nothing"]
@@ -421,7 +426,7 @@ class Project:
             "time_as": chosen.time_as,
             "time_of_day": chosen.time_of_day,
             "shared_dates": chosen.shared_dates,
-            **({} if chosen.round_gaps is None else {"round_gaps": chosen.round_gaps}),
+            **({} if chosen.round_gaps is None or not chosen.moves_dates else {"round_gaps": chosen.round_gaps}),
             **({} if chosen.zone is None else {"zone": chosen.zone}),
             **({"spelling": spelling} if (spelling := _spelling(chosen)) else {}),
             **({"coded": coded} if (coded := chosen.coded_here) else {}),

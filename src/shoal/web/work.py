@@ -405,7 +405,7 @@ def _policy(project: Project, beside: Mapping[str, Any] | None = None) -> Policy
     document = {
         key: value
         for key, value in project.document().items()
-        if key in ("columns", "source", "knowledge", "history", "population")
+        if key in ("columns", "source", "knowledge", "history", "population") and key not in beside
     }
     return Policy.from_document({**document, **{key: value for key, value in beside.items() if value}})
 

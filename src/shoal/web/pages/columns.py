@@ -70,6 +70,7 @@ WORDS_OF_ROUND = {"auto": "are rounded, so that they are nobody's own value", "o
 WORDS_OF_IDS = {"pseudonyms": "random pseudonyms", "none": "nothing: nobody sees which records belong together"}
 WORDS_OF_TIME = {"sequence": "the person's own 1, 2, 3", "shift": "dates, moved by a secret number of days per person"}
 WORDS_OF_TIME_OF_DAY = {"cut": "are left out", "keep": "are published as they are"}
+WORDS_OF_GAPS = {"": "in days, as they are", "week": "rounded to weeks", "month": "rounded to months"}
 WORDS_OF_SHARED_DATES = {
     "tell": "are published and counted in a note",
     "hide": "are published as missing",
@@ -377,6 +378,8 @@ class ColumnsPage:
         layout.select("Times are published as", WORDS_OF_TIME, chosen.time_as, lambda value: self._set(time_as=value))
         layout.select("Times of day of moved dates", WORDS_OF_TIME_OF_DAY, chosen.time_of_day,
                       lambda value: self._set(time_of_day=value))  # fmt: skip
+        layout.select("Time between a person’s moved dates", _gaps(chosen.round_gaps), _gap(chosen.round_gaps),
+                      lambda value: self._set(round_gaps=value or None))  # fmt: skip
         layout.select("Moved dates that many share", WORDS_OF_SHARED_DATES, chosen.shared_dates,
                       lambda value: self._set(shared_dates=value))  # fmt: skip
         layout.text_input("Time zone in which days are counted", chosen.zone or "",
@@ -462,3 +465,14 @@ def _told_alone(n_alone: int, n_persons: int, quasi: tuple[str, ...], person: st
         f'<p class="sh-hint">{share:.1%} of the persons: whoever knows their {by} finds them in the table, and reads '
         f"everything else there.{unit}</p></div>"
     )
+
+
+def _gap(step: int | str | None) -> str:
+    """A step to which the time between dates is rounded, as it is chosen."""
+    return "" if step is None else {"7": "week", "30": "month"}.get(str(step), str(step))
+
+
+def _gaps(step: int | str | None) -> dict[str, str]:
+    """What can be chosen; a policy may have named another number of days."""
+    now = _gap(step)
+    return WORDS_OF_GAPS if now in WORDS_OF_GAPS else {**WORDS_OF_GAPS, now: f"rounded to {now} days"}

@@ -344,6 +344,7 @@ class ProtectPage:
                 _whole("Persons that may be alone in their group by what else leaves, at the most", options,
                        "max_alone", least=0, hint="By columns published unchanged, their number of records, a "
                        "sensitive column or the time. Empty: no limit.")  # fmt: skip
+                self._histories()
                 self._ledger()
             _tick("Try every attack, not only the quick ones; this takes longer", options, "attack_all")
             _tick("Keep who has which pseudonym, so that later records of the same persons can be added to the release",
@@ -354,6 +355,26 @@ class ProtectPage:
                   options, "code_extremes")  # fmt: skip
             _tick("In CSV and Excel files, put an apostrophe before cells that a spreadsheet would run as formulas",
                   options, "safe_cells")  # fmt: skip
+
+    def _histories(self) -> None:
+        """Several pseudonyms per person, and numbers of records in steps."""
+        options = self.goal["options"]
+
+        def typed(key: str, read: Callable[[str], Any], text: str) -> None:
+            try:
+                read(text)
+            except ShoalError as error:
+                self.view.tell(typeset(str(error)), tone="warn")
+                return
+            options[key] = text.strip()
+            self._remember()
+
+        layout.text_input("Publish each person’s records in episodes, each under a pseudonym of its own",
+                          options["episode"], partial(typed, "episode", goals.episode_in),
+                          hint="90 days, or 5 records. Empty: one pseudonym per person.")  # fmt: skip
+        layout.text_input("Bring numbers of records per person to steps", options["record_steps"],
+                          partial(typed, "record_steps", goals.steps_in),
+                          hint="1, 2, 3, 5, 10, 20: others are sampled down to the step below.")  # fmt: skip
 
     def _ledger(self) -> None:
         """Where it is remembered what was released about whom, and what happens where releases do not go together."""
