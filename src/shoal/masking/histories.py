@@ -32,8 +32,10 @@ FIRST_ROOM = 1 << 14
 """For so many combinations there is room at first."""
 MOST_LABELS = 4_096
 """Pairs of labels are counted in a table where no unit has more labels than this; otherwise in a tree."""
-MOST_FORCED = 16
-"""So many bundles at most are shown in the place of others, to see whether less is lost then."""
+FEWEST_FORCED, MOST_FORCED = 4, 16
+"""So many bundles of a unit are shown in the place of others, to see whether less is lost; fewer in large tables."""
+FORCED_IN_ALL = 3_000_000
+"""So many cells in all are looked at for it, as often as there are cells, but for the fewest."""
 FORCED_CELLS = 1_000_000
 """The same in cells of their unit, so that large units take no longer in proportion."""
 STAGE = "hiding"
@@ -287,18 +289,18 @@ def _show_pairs(ordered: _Ordered, progress: Progress, is_quick: bool) -> NDArra
     label, loss = _labels_of_cells(ordered, hidden)
     bundles, orders, bundle_start, cells = _cells_of_bundles(ordered)
     k_one, k_two = _least_persons(ordered)
-    unit_start = n_columns * ordered.start[ordered.unit_start]
+    unit_start, n_cells = n_columns * ordered.start[ordered.unit_start], n_columns * n_records
     plans = _plans(ordered)
     is_shown = (plans < ordered.floor[:, None]) & ~ordered.is_closed()[ordered.person]
     plan = np.where(is_shown, plans, hidden).transpose(0, 2, 1)
     sizes = np.diff(unit_start)
     has_pairs = bool((k_two > 1).any())
-    most = MOST_FORCED if has_pairs and not is_quick else 0
+    most = max(FEWEST_FORCED, min(MOST_FORCED, FORCED_IN_ALL // n_cells)) if has_pairs and not is_quick else 0
     forced = np.minimum(most, FORCED_CELLS // np.maximum(sizes, 1))
     is_closed = np.zeros(len(sizes), np.bool_)
     is_closed[ordered.unit] = ordered.is_closed()
     last = np.where(is_closed, bundle_start[:-1], bundle_start[1:])
-    n_labels, n_cells = _most_labels(ordered), n_columns * n_records
+    n_labels = _most_labels(ordered)
     best = np.full(n_cells, hidden, np.int8)
     step = max(1, len(sizes) // 50)
     most_known = max((demand.m for demand in ordered.sharing), default=0)
