@@ -130,6 +130,22 @@ def test_hidden_values_are_shared_where_they_are_items(task: tuple[Histories, li
     assert meets(histories, demands, levels_shown(histories, demands))
 
 
+@pytest.mark.parametrize("m", [1, 2])
+@settings(max_examples=60, deadline=None)
+@given(histories=some_histories(least_persons=5), k=st.integers(2, 4), by_group=st.booleans(), data=st.data())
+def test_values_that_are_hidden_are_hidden_by_enough_persons(
+    m: int, histories: Histories, k: int, by_group: bool, data: st.DataObject
+) -> None:
+    """Where k is all that is asked of single values, with two records for everybody."""
+    person = np.repeat(np.arange(len(histories.group_of_person)), 2).astype(np.int32)
+    values = data.draw(st.lists(st.integers(0, 5), min_size=len(person), max_size=len(person)))
+    n_levels = data.draw(st.integers(1, 3))
+    same = replace(histories, person_of_record=person, columns=(column_of(values, n_levels),), time_of_record=None)
+    demands = [Demand(k=k, m=m, columns=(0,), by_group=by_group, shares_hidden=True)]
+    assert meets(same, demands, levels_shown(same, demands))
+    assert meets(same, demands, levels_shown(same, demands, is_quick=True))
+
+
 def lowered(
     levels: Sequence[NDArray[np.int8]], column: int, records: NDArray[np.intp], level: int
 ) -> list[NDArray[np.int8]]:
