@@ -19,7 +19,7 @@ ROW = re.compile(
 )
 NOT_NUMBERS = {
     *("seconds", "rounded", "not_tried", "strongest", "notes", "before", "report"),
-    *("lone_extremes", "ane_of_column"),
+    *("lone_extremes", "ane_of_column", "safe_harbour"),
 }
 """What a report holds that is no number about the release, or the same as another."""
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli import options
+
+if TYPE_CHECKING:
+    from shoal.publishing.ledger.accountant import Account
 
 EPILOG = """\b
 Examples:
@@ -33,7 +37,9 @@ def ledger(file: str, forget: int | None, as_json: bool) -> None:
         kept.forget(forget)
     releases = [asdict(release) for release in kept.releases()]
     if as_json:
-        output.say_json({"releases": releases, **({} if forget is None else {"forgotten": forget})})
+        account = _spent(releases)
+        told = {} if account is None else {"account": asdict(account)}
+        output.say_json({"releases": releases, **told, **({} if forget is None else {"forgotten": forget})})
         return
     from rich.table import Table
 
@@ -47,3 +53,15 @@ def ledger(file: str, forget: int | None, as_json: bool) -> None:
     if forget is not None:
         screen.print(f"Release {forget} is forgotten.")
     screen.print(table)
+    account = _spent(releases)
+    if account is not None:
+        screen.print(account.sentence())
+
+
+def _spent(releases: list[dict[str, Any]]) -> Account | None:
+    """What releases spend of differential privacy together, where one of them promises it."""
+    from shoal.publishing.ledger.accountant import Account
+
+    counted = [each for each in releases if each["state"] != "forgotten"]
+    account = Account.of([None if each["epsilon"] is None else (each["epsilon"], each["delta"]) for each in counted])
+    return account if account.releases else None

@@ -231,7 +231,7 @@ def ledger_of(policy: Policy, folder: Path) -> Ledger | None:
     if policy.ledger is None:
         return None
     key = None if policy.ledger.key is None else folder / policy.ledger.key
-    ledger = Ledger(folder / policy.ledger.file, key=key, mode=policy.ledger.mode)
+    ledger = Ledger(folder / policy.ledger.file, key=key, **policy.ledger.rules)
     ledger.prepare()
     return ledger
 

@@ -109,6 +109,11 @@ class Method(Part, ABC):
         return True
 
     @property
+    def spends(self) -> tuple[float, float] | None:
+        """The epsilon and delta of differential privacy that a release by it spends; None where it promises none."""
+        return None
+
+    @property
     def own_models(self) -> tuple[Model, ...]:
         """What it promises by itself, beside the models that are asked for."""
         return ()

@@ -90,6 +90,11 @@ class SafePub(Method):
         return k_of(self.epsilon, self.delta)
 
     @property
+    def spends(self) -> tuple[float, float]:
+        """Its epsilon and delta."""
+        return self.epsilon, self.delta
+
+    @property
     def own_models(self) -> tuple[Model, ...]:
         """Every published group has at least k persons, which a recount can see."""
         return (PersonKAnonymity(k=self.k),)
@@ -145,7 +150,7 @@ class SafePub(Method):
             f"{int(is_drawn.sum()):,} of {len(stays):,} persons were drawn, each with a chance of {self.beta:.4f}, and "
             f"{int((is_drawn & ~stays).sum()):,} of these left out, since fewer than {self.k:,} were alike in all that "
             "is published of them. It holds as long as levels and hierarchies were not chosen by the data, the seed "
-            "stays secret, and this is the only release about these persons; several add up.",
+            "stays secret, and this is the only release about these persons; several add up, which a ledger does.",
         )
 
 

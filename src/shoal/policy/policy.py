@@ -457,6 +457,14 @@ class LedgerChoices(Choices):
     key: Annotated[str, AfterValidator(_no_address)] | None = None
     """The file of the key, never the key itself."""
     mode: Literal["warn", "refuse"] = "warn"
+    max_epsilon: Annotated[float, Field(gt=0)] | None = None
+    max_delta: Annotated[float, Field(gt=0)] | None = None
+    """How much of differential privacy all releases of the ledger may spend together."""
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """What it refuses or warns of, as a ledger takes it."""
+        return {"mode": self.mode, "max_epsilon": self.max_epsilon, "max_delta": self.max_delta}
 
 
 USUAL_QUERIES = 1000

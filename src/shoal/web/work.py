@@ -299,7 +299,7 @@ def _ledger(project: Project, policy: Policy) -> Ledger | None:
     if policy.ledger is None:
         return None
     key = None if policy.ledger.key is None else project.folder / policy.ledger.key
-    ledger = Ledger(project.folder / policy.ledger.file, key=key, mode=policy.ledger.mode)
+    ledger = Ledger(project.folder / policy.ledger.file, key=key, **policy.ledger.rules)
     ledger.prepare()
     return ledger
 

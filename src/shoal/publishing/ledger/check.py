@@ -18,6 +18,7 @@ from shoal.judging.verdict import Answer
 from shoal.models.contract import Model, asked_of_groups
 from shoal.models.counts import SPREAD, GroupCounts, ValueCounts, ValuesLeft
 from shoal.models.exact import BoolArray, IntArray
+from shoal.publishing.ledger.accountant import Account
 from shoal.table.columns import CategoryColumn, Codes
 from shoal.table.table import Table
 
@@ -104,11 +105,15 @@ class LedgerCheck(Answer):
     broken_persons: int = 0
     contradicted_persons: int = 0
     broken_by_absence: int = 0
+    account: Account | None = None
+    """What is spent of differential privacy, this release included, where some release promises it."""
+    is_overspent: bool = False
+    """Whether that is more than the ledger allows."""
 
     @property
     def holds(self) -> bool:
         """Whether every model still holds for everybody."""
-        return all(model.holds for model in self.models)
+        return all(model.holds for model in self.models) and not self.is_overspent
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of the JSON contract; counts only."""
@@ -118,6 +123,10 @@ class LedgerCheck(Answer):
     def sentences(self) -> list[str]:
         """What a steward should know, in plain words; none where there is nothing to know."""
         told = []
+        if self.account is not None and (self.account.releases > 1 or self.account.without or self.is_overspent):
+            told.append(
+                self.account.sentence() + (" That is more than the ledger allows." if self.is_overspent else "")
+            )
         if self.forgotten:
             told.append(
                 f"{self.forgotten:,} releases of the ledger were forgotten. This one was not looked at together with "

@@ -24,7 +24,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ from shoal.judging.observation import Observation
 from shoal.measuring.shown import grouping_of
 from shoal.models.exact import IntArray
 from shoal.publishing.folder import finish_interrupted, ready_folders
+from shoal.publishing.ledger.accountant import Account, Spent
 from shoal.publishing.ledger.check import ABSENT, Earlier, LedgerCheck, check_release
 from shoal.publishing.ledger.key import Key, create_key, put, read_key
 from shoal.publishing.manifest import read_manifest
@@ -51,6 +52,8 @@ APPLICATION = 0x73686F61
 """What SQLite files of ours have as application_id: the letters "shoa"."""
 VERSION = 2
 FORGOTTEN = "forgotten"
+SPENT = ("epsilon", "delta")
+"""What a release spends of differential privacy."""
 SECONDS_TO_WAIT = 10.0
 """How long a run waits for another that holds the ledger."""
 
@@ -67,7 +70,7 @@ CREATE TABLE releases (
     number INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL UNIQUE, state TEXT NOT NULL, made TEXT NOT NULL,
     spelling TEXT NOT NULL,
     name TEXT NOT NULL, folder TEXT, staging TEXT, in_database INTEGER NOT NULL,
-    persons INTEGER NOT NULL, records INTEGER NOT NULL, groups INTEGER NOT NULL
+    persons INTEGER NOT NULL, records INTEGER NOT NULL, groups INTEGER NOT NULL, epsilon REAL, delta REAL
 );
 CREATE TABLE members (
     release INTEGER NOT NULL, person BLOB NOT NULL, grp INTEGER NOT NULL, records INTEGER NOT NULL,
@@ -95,6 +98,8 @@ class ListedRelease:
         known any more, and no release is looked at together with it.
     persons, records, groups
         How many it has.
+    epsilon, delta
+        What it spends of differential privacy; None where it promises none.
     """
 
     number: int
@@ -104,6 +109,8 @@ class ListedRelease:
     persons: int
     records: int
     groups: int
+    epsilon: float | None = None
+    delta: float | None = None
 
 
 class Ledger:
@@ -118,15 +125,28 @@ class Ledger:
         absent and the ledger is new.
     mode
         "warn" tells where a model is broken together with earlier releases; "refuse" writes nothing then.
+    max_epsilon, max_delta
+        How much of differential privacy all releases together may spend; more counts as a broken model.
 
     Examples
     --------
     Give it to `release.write("out", ledger=Ledger("ledger.sqlite"))`; `ledger.found` is what the check found.
     """
 
-    def __init__(self, file: str | Path, *, key: str | Path | None = None, mode: str = "warn") -> None:
+    def __init__(
+        self,
+        file: str | Path,
+        *,
+        key: str | Path | None = None,
+        mode: str = "warn",
+        max_epsilon: float | None = None,
+        max_delta: float | None = None,
+    ) -> None:
         if mode not in MODES:
             raise ParameterError(f"The mode of a ledger must be one of: {', '.join(MODES)}.")
+        if any(limit is not None and not limit > 0 for limit in (max_epsilon, max_delta)):
+            raise ParameterError("max_epsilon and max_delta of a ledger must be numbers above 0.")
+        self.max_epsilon, self.max_delta = max_epsilon, max_delta
         self.file = Path(file)
         self.key_file = Path(key) if key is not None else self.file.with_name(f"{self.file.name}.key")
         self.mode = mode
@@ -141,10 +161,9 @@ class Ledger:
     def releases(self) -> list[ListedRelease]:
         """The releases that the ledger remembers, the first one first; the key is not needed."""
         with self._opened(must_exist=True) as connection:
-            rows = connection.execute(
-                "SELECT number, made, name, state, persons, records, groups FROM releases ORDER BY number"
-            ).fetchall()
-        names = ("number", "made", "name", "state", "persons", "records", "groups")
+            names: tuple[str, ...] = ("number", "made", "name", "state", "persons", "records", "groups")
+            names += SPENT if _has_account(connection) else ()
+            rows = connection.execute(f"SELECT {', '.join(names)} FROM releases ORDER BY number").fetchall()
         listed = [dict(zip(names, row, strict=True)) for row in rows]
         return [ListedRelease(**{**row, "state": _shown_state(row["state"])}) for row in listed]
 
@@ -285,6 +304,10 @@ class Ledger:
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
         self._refuse_strangers(connection)
+        if not _has_account(connection):  # made before releases had an account of what they spend
+            with _transaction(connection):
+                for name in SPENT:
+                    connection.execute(f"ALTER TABLE releases ADD COLUMN {name} REAL")
         (known,) = connection.execute("SELECT key_check FROM about").fetchone()
         if known != key.check:
             raise InputError(
@@ -301,16 +324,26 @@ class Ledger:
         persons = pl.DataFrame({"person": _hashes_of_persons(table, key)}, schema={"person": pl.Binary})
         hashes = {name: key.hashes(f"value of {name}", _texts_of_codes(column))
                   for name, column in table.sensitive.items()}  # fmt: skip
-        listed = connection.execute("SELECT number, state, spelling FROM releases ORDER BY number").fetchall()
+        listed = connection.execute(
+            "SELECT number, state, spelling, epsilon, delta FROM releases ORDER BY number"
+        ).fetchall()
         known = [entry for entry in listed if entry[1] != FORGOTTEN]
-        for _, _, spelling in known:
+        for _, _, spelling, _, _ in known:
             _refuse_other_spelling(table, json.loads(spelling))
-        earlier = [_earlier(connection, number, persons, hashes) for number, _, _ in known]
-        in_doubt = sum(state == "pending" for _, state, _ in known)
-        return check_release(
+        earlier = [_earlier(connection, number, persons, hashes) for number, *_ in known]
+        in_doubt = sum(state == "pending" for _, state, *_ in known)
+        found = check_release(
             table, grouping_of(release).group_of_person, release.models, earlier, in_doubt=in_doubt,
             forgotten=len(listed) - len(known),
         )  # fmt: skip
+        return self._with_account(found, [None if line[3] is None else (line[3], line[4]) for line in known], release)
+
+    def _with_account(self, found: LedgerCheck, earlier: Sequence[Spent], release: Release) -> LedgerCheck:
+        """What is found, with what all releases spend together where one of them promises differential privacy."""
+        account = Account.of([*earlier, release.method.spends])
+        if not account.releases:
+            return found
+        return replace(found, account=account, is_overspent=account.passes(self.max_epsilon, self.max_delta))
 
 
 @dataclass
@@ -348,9 +381,10 @@ class Recording:
             made = datetime.now(UTC).isoformat(timespec="seconds")
             cursor = self.connection.execute(
                 "INSERT INTO releases (entry, state, made, spelling, name, folder, staging, in_database, persons, "
-                "records, groups) VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "records, groups, epsilon, delta) VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (self.entry, made, json.dumps(_spelling_of(table)), self.target.name, str(self.target), str(staging),
-                 int(self.in_database), table.n_persons, table.n_records, grouping.n_groups),
+                 int(self.in_database), table.n_persons, table.n_records, grouping.n_groups,
+                 *(self.release.method.spends or (None, None))),
             )  # fmt: skip
             self.number = cursor.lastrowid
             members = zip(_hashes_of_persons(table, self.key), grouping.group_of_person.tolist(),
@@ -420,6 +454,11 @@ def _forget(connection: sqlite3.Connection, number: int) -> None:
 def _forget_persons(connection: sqlite3.Connection, number: int) -> None:
     for table in ("members", "group_values"):
         connection.execute(f"DELETE FROM {table} WHERE release = ?", (number,))
+
+
+def _has_account(connection: sqlite3.Connection) -> bool:
+    """Whether a ledger has a place for what releases spend; one that is older has none yet."""
+    return any(row[1] == SPENT[0] for row in connection.execute("PRAGMA table_info(releases)"))
 
 
 def _shown_state(state: str) -> str:
