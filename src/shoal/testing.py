@@ -45,6 +45,11 @@ __all__ = [
 
 SCHEMA = Schema(person="person", quasi=[Number("age"), Nominal("city")], sensitive=["disease"])
 """The schema of the small tables."""
+ONE_EACH = (
+    Schema(person="person", quasi=[Number("age")], sensitive=["disease"], dropped=["city"]),
+    Schema(person="person", quasi=[Nominal("city")], sensitive=["disease"], dropped=["age"]),
+)
+"""The same with one quasi-identifier, for masks that take one kind alone."""
 USUAL: tuple[Model, ...] = (PersonKAnonymity(k=2), KAnonymity(k=3), RecordRisk(rho="0.7"), HAffiliation(h="0.8"),
                             GBalance(g="0.3"))  # fmt: skip
 """Models that methods and masks are tried with."""
@@ -132,13 +137,17 @@ def check_mask(mask: Mask, models: Sequence[Model] = USUAL) -> None:
     """Check the laws of masks on one of them, with the groups of a balance tree.
 
     A group shows one thing; a release keeps every promise, by a recount, and shows every person with the sensitive
-    values that they have.
+    values that they have. A mask that takes no groups refuses models, and leaves sensitive values with their persons.
     """
     _check_part(mask, Mask)
     releases = [
-        _protected(frame, [model], method="balance-tree", mask=mask, must=False)
+        release
         for frame in small_tables(records_per_person=3 if mask.links_values else 1)
-        for model in models
+        for release in (
+            [_protected(frame, [model], method="balance-tree", mask=mask, must=False) for model in models]
+            if mask.takes_groups
+            else [_changed(frame, schema, mask, models) for schema in ONE_EACH]
+        )
     ]
     assert any(release is not None for release in releases), f"No release by {mask.name} keeps its promises."
 
@@ -277,6 +286,18 @@ def _protected(
     return made
 
 
+def _changed(frame: pl.DataFrame, schema: Schema, mask: Mask, models: Sequence[Model]) -> Release | None:
+    """A release by a mask without groups, checked; None where it is refused."""
+    promised = _made(frame, schema, models, method="balance-tree", mask=mask, max_linkage=1.0)
+    assert isinstance(promised, ShoalError), f"{mask.name} takes no groups, and promises {models[0].name}."
+    made = _made(frame, schema, [], method="balance-tree", mask=mask, max_linkage=1.0)
+    if isinstance(made, ShoalError):
+        return None
+    assert made.verdict.holds, "A release whose verdict does not hold was handed out."
+    assert _values_of_persons(made.data, schema) == _values_of_persons(frame, schema), "Sensitive values have changed."
+    return made
+
+
 def _made(
     frame: pl.DataFrame,
     schema: Schema,
@@ -285,12 +306,14 @@ def _made(
     method: MethodName | Method,
     mask: MaskName | Mask,
     allow_alone: bool = False,
+    max_linkage: float | None = None,
 ) -> Release | ShoalError:
     """A release, or why there is none."""
+    given: dict[str, Any] = {"allow_alone": allow_alone, "max_linkage": max_linkage}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ShoalWarning)
-            return pipeline.protect(frame, schema, models, method=method, mask=mask, seed=1, allow_alone=allow_alone)
+            return pipeline.protect(frame, schema, models, method=method, mask=mask, seed=1, **given)
     except ShoalError as error:
         return error
 
