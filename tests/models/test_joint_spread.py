@@ -1,7 +1,6 @@
 """Joint spread against its definition, and the bound that large groups are judged by."""
 
 # l is the papers' name
-# ruff: noqa: E741
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def test_the_bound_promises_no_more_than_holds(group, kind, excluded: int) -> No
 
 
 def test_the_bound_proves_large_groups() -> None:
-    """Eight values each, evenly: excluding the commonest leaves seven of them, and 56 persons, whatever is looked at."""
+    """Eight values each, evenly: excluding the commonest leaves seven, and 56 persons, whatever is looked at."""
     group = one_record_each(*[(n % 8, (n // 8) % 8) for n in range(64)])
     model = JointSpread(l=5, excluded=1)
     with pytest.MonkeyPatch.context() as patch:
