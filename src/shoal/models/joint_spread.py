@@ -104,7 +104,7 @@ class JointSpread(Model):
         return at_least(self.reached(groups), float(self.l)) if len(groups) else np.zeros(0, dtype=np.bool_)
 
     def reached(self, groups: GroupCounts) -> FloatArray:
-        """The largest l that each group is proved to keep; exact where all sets can be looked at, 0 if nobody is left."""
+        """The largest l that each group is proved to keep, exact where all sets can be looked at; 0 for nobody."""
         joint = attributes_together(self, groups)
         start = joint.start_of_group
         return np.array(
