@@ -16,7 +16,7 @@ from studies.census import QUASI, SENSITIVE
 from studies.data import ADULT_COLUMNS
 
 PAGES = Path(pages.FOLDER)
-PAPERS = ("crest", "inject", "joint", "mrpp")
+PAPERS = ("crest", "joint", "mrpp")
 PART = re.compile(r"<!-- ([\w-]+): ([\w-]+) -->.*?<!-- end of \1 -->", re.DOTALL)
 STAMP = re.compile(r"\*Last run at commit [0-9a-f]{7,40}(-dirty)?\.\*")
 
