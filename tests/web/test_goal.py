@@ -281,3 +281,18 @@ def test_a_policy_names_its_preset_as_long_as_it_asks_for_all_of_it() -> None:
     assert "preset" not in goal.protection_with(chosen, {"record-risk": "0.1"}, {})
     stricter = goal.starting_goal([], None, {"preset": "ema-health-canada"})
     assert goal.protection_with(stricter, {"record-risk": "0.05"}, {})["preset"] == "ema-health-canada"
+
+
+def test_levels_of_the_lattice_become_the_method_s() -> None:
+    aim, protection = goal.at_levels(
+        {"options": {"method": "balance-tree", "method_options": {}}},
+        {"method": {"name": "balance-tree", "cut": "best"}, "models": {"person-k-anonymity": 5}},
+        {"age": 2, "zip": 0},
+    )
+    just = {"lowest": "age=2,zip=0", "highest": "age=2,zip=0"}
+    assert aim["options"] == {"method": "full-domain", "method_options": just}
+    assert protection["method"] == {"name": "full-domain", **just}  # what was said of another method is gone
+    assert goal.at_levels({}, {"method": {"name": "full-domain", "weights": "age=2"}}, {"age": 1})[1]["method"] == {
+        "name": "full-domain", "weights": "age=2", "lowest": "age=1", "highest": "age=1",
+    }  # fmt: skip
+    assert protection["models"] == {"person-k-anonymity": 5}

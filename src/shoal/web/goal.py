@@ -113,6 +113,16 @@ def starting_goal(
     }
 
 
+def at_levels(goal: Plain, protection: Plain, levels: Mapping[str, int]) -> tuple[Plain, Plain]:
+    """A goal and a protection of one set of classes at just these levels, in the place of a search among all."""
+    just = dict.fromkeys(("lowest", "highest"), ",".join(f"{name}={level}" for name, level in levels.items()))
+    options, method = goal.get("options", {}), protection.get("method", {})
+    own = options.get("method_options", {}) if options.get("method") == "full-domain" else {}
+    chosen = {**options, "method": "full-domain", "method_options": {**own, **just}}
+    kept = method if method.get("name") == "full-domain" else {}
+    return {**goal, "options": chosen}, {**protection, "method": {**kept, "name": "full-domain", **just}}
+
+
 def _set_by(policy: Policy | None) -> Plain:
     """What a policy says of cells, of extremes, and of what somebody wants to predict from the release."""
     if policy is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ from shoal.publishing.report.numbers import count, share
 from shoal.publishing.report.sections.asked import column_by_column
 from shoal.publishing.report.sections.attacked import attacked
 from shoal.publishing.report.sections.cost import cost
+from shoal.publishing.report.sections.levels import levels
 from shoal.publishing.report.sections.risk import risk
 from shoal.publishing.report.sections.useful import useful
 from shoal.web import facts as counted_facts
+from shoal.web import goal as goals
 from shoal.web import layout, shelf, work
 from shoal.web.app import App
 from shoal.web.jobs import WebJob
@@ -143,6 +146,7 @@ def _show(app: App, view: layout.PageView, result: Any) -> None:
     parts = {
         "Before and after": lambda: _before_and_after(app, told),
         "What was done, column by column": lambda: _done(told),
+        **({"Levels": lambda: _levels(app, view, numbers)} if "lattice" in numbers else {}),
         "Risk": lambda: _risk(numbers),
         "What it cost": lambda: _cost(numbers),
         **({"What you can still do with it": lambda: _useful(numbers)} if "usefulness" in numbers else {}),
@@ -270,6 +274,30 @@ def _before_and_after(app: App, told: Numbers) -> None:
 def _done(numbers: Numbers) -> None:
     with layout.card("What was done, column by column"):
         _html(column_by_column(numbers), classes="sh-report")
+
+
+def _levels(app: App, view: layout.PageView, numbers: Numbers) -> None:
+    """The lattice as far as it was looked at, and a button for each combination of levels that can be published."""
+    lattice = numbers["lattice"]
+    with layout.card("Every column at one level for all"):
+        _html(levels(numbers), classes="sh-report")
+    hint = (
+        "Each of these keeps every promise. Taking one sets the levels on the page Protect; nothing is published "
+        "before you make it."
+    )
+    with layout.card("Take another combination", hint=hint):
+        for line in lattice["explored"]:
+            at = dict(zip(lattice["columns"], line["levels"], strict=True))
+            words_of_levels = ", ".join(f"{name} {level}" for name, level in at.items())
+            told = f"{line['left_out']:,} persons left out, {line['loss']:.1%} lost: {words_of_levels}"
+            layout.button(told, partial(_take_levels, app, view, at))
+
+
+def _take_levels(app: App, view: layout.PageView, at: Mapping[str, int]) -> None:
+    chosen = app.project.chosen
+    goal, protection = goals.at_levels(dict(chosen.goal), dict(chosen.protection), at)
+    if view.save(goal=goal, protection=protection):
+        ui.navigate.to("/protect")
 
 
 def _risk(numbers: Numbers) -> None:
