@@ -23,7 +23,7 @@ MOST_PAIRED_NEAR = 10_000
 NEAR = 30
 """How many nearest persons can be paired with a published one where there are more."""
 CHANGED_NUMBERS = Need(
-    "It is for releases that show changed numbers (the masks perturb and mean).",
+    "It is for releases that show changed values (the masks mean, perturb, and those that change persons one by one).",
     lambda setting: setting.changes_numbers,
 )
 
