@@ -601,7 +601,7 @@ which loses less.
 In short: no attack of the suite gets more than was promised. One known value costs little where groups see histories,
 two cost much; that hidden values are shared costs little but where groups are small and persons have few records, as in
 rwm5yr. For INFORMS, k = 5, m = 1, the aim was under 25 % of the values beyond the block at an ANE of at most .020: the
-table *between quasi-identifiers and histories* has it in the line of record risk 10 % and alike 1. Count-k costs most
+table *between quasi-identifiers and histories* tells how near each way comes. Count-k costs most
 where persons have many records, as in MovieLens. Rivals on the same promise show far fewer values, pairs and
 transitions as they are; the lists under the tables say where one loses less by the share of values that remain
 possible. Coarser values by hand lose less, and promise nothing: who knows quasi-identifiers and a value finds many. K^m

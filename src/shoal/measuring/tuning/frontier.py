@@ -167,11 +167,13 @@ def tune(
     frame, schema, method, mask, seed, max_suppressed, max_records, sample, max_linkage, max_alone, allow_alone,
     progress, knowledge, history, line_of
         As in `protect`.
-    cut, ties, effort, alpha, spread, m, variable, gamma, b, start, repair, nominal, length, cell, moves, order,
-    weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
+    cut, ties, effort, alpha, spread, m, variable, gamma, distance, b, start, repair, nominal, length, cell, moves,
+    order, weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
     epsilon, delta, degree, levels
         Options of a method that is given by its name.
-    code_extremes, noise, distribution, round_to_domain, quasi_as
+    code_extremes, noise, distribution, round_to_domain, quasi_as, columns, kind, amount, correction,
+    only_outliers, matrix, stays, strength, given, strata, publish_matrix, within, region, similar, rate, at_risk,
+    beside, size, by
         Options of a mask that is given by its name.
     models
         What every group must meet besides. Where a target governs the same risk, the thresholds of g-balance, record
