@@ -213,14 +213,16 @@ def most_to_gain(
 
 @kernel
 def hide_broken(first, end, start, person, column, label, floor, k_one, k_two, level, one, two, seen, state):
-    """Hide cells until enough persons show what is left."""
+    """Hide cells until enough persons show what is left; what is at its floor waits for what stands beside it."""
     is_changed = True
     while is_changed:
         is_changed = False
         for cell in range(first, end):
-            begin, behind = start[person[cell]], start[person[cell] + 1]
-            if not keeps(cell, level, False, begin, behind, column, label, k_one, k_two, one, two, state):
-                show(cell, floor[column[cell]], start, person, label, level, one, two, seen, state)
+            begin, behind, least = start[person[cell]], start[person[cell] + 1], floor[column[cell]]
+            if level[cell] != least and not keeps(
+                cell, level, False, begin, behind, column, label, k_one, k_two, one, two, state
+            ):
+                show(cell, least, start, person, label, level, one, two, seen, state)
                 is_changed = True
 
 

@@ -286,6 +286,9 @@ def _show_pairs(ordered: _Ordered, progress: Progress, is_quick: bool) -> NDArra
     """The same as `_show` where `_are_pairs`."""
     n_columns, n_records = ordered.value.shape
     hidden = max(len(column.node_of_value) for column in ordered.columns)
+    # of columns with fewer levels, too, what has no root is hidden behind the last of all
+    roots = [ordered.floor[at] if ordered.has_root(at) else hidden for at in range(n_columns)]
+    floor = np.array(roots, np.int8)
     label, loss = _labels_of_cells(ordered, hidden)
     bundles, orders, bundle_start, cells = _cells_of_bundles(ordered)
     k_one, k_two = _least_persons(ordered)
@@ -319,7 +322,7 @@ def _show_pairs(ordered: _Ordered, progress: Progress, is_quick: bool) -> NDArra
             np.array([first, min(first + step, len(sizes))]), unit_start, np.stack([bundle_start[:-1], last]), orders,
             bundles.start, bundles.end, bundles.target.max(axis=1), cells, n_columns * ordered.start,
             np.repeat(ordered.person, n_columns), np.tile(np.arange(n_columns, dtype=np.int8), n_records), label, loss,
-            ordered.floor.astype(np.int8), plan.reshape(len(plan), n_cells).astype(np.int8), k_one, k_two, forced,
+            floor, plan.reshape(len(plan), n_cells).astype(np.int8), k_one, k_two, forced,
             ordered.hides(), covered, *memory,
         )  # fmt: skip
     levels = best.reshape(n_records, n_columns).T
