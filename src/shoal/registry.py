@@ -73,7 +73,7 @@ class Registry(MutableMapping[str, type[Part]]):
 
         >>> from shoal.grouping import METHODS
         >>> METHODS.made("mdav", m=5)
-        Mdav(m=5, variable=False, gamma=0.2, alpha=1.0)
+        Mdav(m=5, variable=False, gamma=0.2, alpha=1.0, distance='euclidean', strata=None)
         """
         part: Any = self[name]
         known = [option.name for option in options_of(part)]

@@ -25,7 +25,7 @@ FUNCTIONS = {
     "tune",
     "verify",
 }
-CLASSES = {"Schema", "Number", "Nominal", "Ordered", "Date", "Hierarchy", "Policy", "Release", "Ledger"}
+CLASSES = {"Schema", "Number", "Nominal", "Ordered", "Date", "Hierarchy", "Coding", "Policy", "Release", "Ledger"}
 SCHEMA = shoal.Schema(
     person="name",
     quasi=["age", shoal.Nominal("gender"), "zip"],
