@@ -151,11 +151,22 @@ def schema_of(coded: dict[str, Any]) -> shoal.Schema:
     return shoal.Schema(person="who", quasi=quasi, sensitive=["flu"], kept=["income"], coded=coded)
 
 
+OF_JOBS = {
+    "columns": "noise;pram",
+    "pram": "pram:columns=job;noise",
+    "record-swap": "record-swap:columns=job:region=job;noise",
+}
+"""Masks without groups that do not take the column age by themselves, and what takes it beside them."""
+
+
 @pytest.mark.parametrize("mask", [name for name, cls in MASKS.items() if cls.links_values and not cls.matches_anything])
 def test_every_mask_shows_nothing_beyond_a_code(mask: str, patients: pl.DataFrame) -> None:
-    release = shoal.protect(
-        patients, schema_of(CODED), [shoal.PersonKAnonymity(k=3)], mask=mask, seed=1, allow_alone=True
-    )
+    if MASKS[mask].takes_groups:
+        how: dict[str, Any] = {"models": [shoal.PersonKAnonymity(k=3)], "mask": mask}
+    else:
+        by = OF_JOBS.get(mask, f"{mask}:columns=age;pram")
+        how = {"models": [], "mask": "columns", "by": by, "max_linkage": 1.0}
+    release = shoal.protect(patients, schema_of(CODED), seed=1, allow_alone=True, **how)
     settled = release.schema.codings
     assert settled["age"] == Coding(top=59)  # the fifth person from above
     assert settled["job"].shown == ("clerk", "nurse")
@@ -167,6 +178,29 @@ def test_every_mask_shows_nothing_beyond_a_code(mask: str, patients: pl.DataFram
         assert not n_beyond(release.data["age"], settled["age"], is_masked=True, is_rounded=False)
     assert release.to_dict()["coded"]["income"]["records"] == 2 * (10 + 9)
     assert any("1500 stands for 1500 and more" in note for note in release.notes)
+
+
+@pytest.mark.parametrize("how", ["kind=additive", "kind=multiplicative", "kind=additive:round_to_domain=true"])
+def test_noise_stops_at_the_codes_also_of_sensitive_numbers_and_of_days(how: str, tmp_path: Path) -> None:
+    n = 80
+    frame = pl.DataFrame(
+        {"who": range(n), "age": [20 + p % 60 for p in range(n)], "weight": [50 + p / 7.0 for p in range(n)],
+         "born": [date(1940 + p % 60, 3, 1) for p in range(n)], "pay": [f"{1000 + 10 * p}" for p in range(n)]}
+    )  # fmt: skip
+    coded = {
+        "age": {"top": "k=5", "bottom": 30}, "weight": {"top": "95%", "bottom": 52.123456789},
+        "born": {"top": "1990-01-01"}, "pay": {"bottom": 1100, "top": 1500},
+    }  # fmt: skip
+    schema = shoal.Schema(person="who", quasi=["age", "weight", "born"], sensitive=["pay"], coded=coded)
+    by = f"noise:columns=age,weight,pay:{how};noise:columns=born"
+    release = shoal.protect(frame, schema, [], mask="columns", by=by, max_linkage=1.0, seed=1)
+    for name, coding in release.schema.codings.items():
+        assert not n_beyond(release.data[name], coding, is_masked=False, is_rounded=False)
+        if "round" not in how:  # six digits of a code are another number
+            cells = {str(cell).removesuffix(".0") for cell in release.data[name]}
+            assert {str(code) for code in (coding.top, coding.bottom) if code is not None} <= cells
+    folder = release.write(tmp_path / "out", format="csv", report=False)
+    assert not shoal.verify(shoal.read(folder / "release.csv").frame, release.schema, [], mask="columns").problems
 
 
 @pytest.mark.parametrize("step", [None, 5])
