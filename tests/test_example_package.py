@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -39,11 +40,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which the package was installed as anybody would, without a network."""
     folder = tmp_path_factory.mktemp("installed")
     source = shutil.copytree(EXAMPLE, folder / "source")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
-         "--disable-pip-version-check", "--target", str(folder / "site"), str(source)],
-        check=True, capture_output=True,
+    has_pip = importlib.util.find_spec("pip") is not None  # an environment that uv made has none
+    installer = [sys.executable, "-m", "pip"] if has_pip else ["uv", "pip"]
+    into = [] if has_pip else ["--python", sys.executable]
+    done = subprocess.run(
+        [*installer, "install", *into, "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
+         "--target", str(folder / "site"), str(source)],
+        check=False, capture_output=True, text=True,
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     return folder / "site"
 
 

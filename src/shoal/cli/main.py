@@ -93,7 +93,8 @@ def _tell_misused(ctx: click.Context, error: click.ClickException) -> None:
     usage = error.ctx if isinstance(error, click.UsageError) and error.ctx is not None else ctx
     hint = ShoalError(error.message).hint or f"Try '{usage.command_path} {usage.help_option_names[-1]}' for help."
     if isinstance(error, click.NoSuchOption) and error.possibilities:
-        hint = f"Did you mean {' or '.join(sorted(error.possibilities))}?"
+        begun = [flag for flag in error.possibilities if flag.startswith(error.option_name)]
+        hint = f"Did you mean {' or '.join(sorted(begun or error.possibilities))}?"
     say_error("UsageError", without_credentials(error.format_message()), hint)
 
 

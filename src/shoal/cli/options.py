@@ -210,7 +210,7 @@ source = _together(
     _flag("--labels", type=click.Choice(["codes", "values"]), help="Of SPSS, Stata and SAS files: codes, with "
                  "labels in the codebook (default), or labels as values."),
     _flag("--sheet", metavar="NAME", help="The sheet of an Excel workbook that has several."),
-    _flag("--table", is_common=True, metavar="NAME", help="The table to read from a database. "
+    _flag("--table", metavar="NAME", help="The table to read from a database. "
                  "FILE is then its address: postgresql://host/db, sqlite:///file, duckdb:///file."),
     _flag("--query", metavar="SQL", help="A query in place of --table."),
     _flag("--rename", multiple=True, metavar="FILE:OLD=NEW", help="Give a column of one file the name that it "

@@ -66,6 +66,10 @@ WAYS: tuple[tuple[str, ...], ...] = (
     ("--mask", "anatomize", "--l", "2", "--queries", "2"),
     ("--mask", "perturb", "--k", "3"),
     ("--mask", "suppress", "--k", "3"),
+    ("--mask", "columns", "--by", "rank-swap:columns=age,zip;pram:columns=gender", "--max-linkage", "1"),
+    ("--mask", "columns", "--by", "noise:columns=age;pram:columns=gender;record-swap:region=zip", "--max-linkage", "1"),
+    ("--mask", "columns", "--by", "shuffle:columns=age;pram:columns=gender;individual-ranking:columns=zip",
+     "--max-linkage", "1"),
     ("--engine", "stream", *FIRST),
 )  # fmt: skip
 """Flags of `shoal protect` that together call the kernels of every method, model and mask."""
