@@ -291,6 +291,7 @@ def test_bad_column_names(write: Write) -> None:
     assert "names a column more than once: 'age'" in refusal(write("age,sex, age\n1,2,3\n"))
     assert "2 columns of 3 without a name in the header, at position 1, 3" in refusal(write(",a, \n1,2,3\n"))
     assert "line 1: the line is blank" in refusal(write("\na,b\n1,2\n"))
+    assert "'visits.csv' has columns whose names are read as patterns for names: '*'." in refusal(write("a,*\n1,2\n"))
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])

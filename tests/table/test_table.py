@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,14 @@ def test_repeated_column_names_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=r"1 column names occur more than once: (age|1)\."):
             Table.from_frame(frame, Schema(quasi=["age", "zip"]))
+
+
+@pytest.mark.parametrize("name", ["*", "^a.*$"])
+def test_names_that_stand_for_several_columns_are_refused(name: str) -> None:
+    columns = {"age": [1, 2], name: [3, 4]}
+    for frame in (pl.DataFrame(columns), pl.LazyFrame(columns), pd.DataFrame(columns), pa.table(columns)):
+        with pytest.raises(InputError, match=rf"are read as patterns for names: '{re.escape(name)}'\. Rename them"):
+            Table.from_frame(frame, Schema(quasi=["age"]))
 
 
 @pytest.mark.parametrize("not_a_frame", [None, 5, {"age": [1]}, [[1]], "visits.csv", pd.Series([1]), np.eye(2)])

@@ -31,6 +31,8 @@ SEEDS: dict[str, list[bytes]] = {
         "größe|µ\n1|2\n".encode("utf-16"),
         b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03KL\xe2J\xe2\x02\x00\xa3\xe6\xbc\x4e\x04\x00\x00\x00",
         b"a,a\n1,2\n",
+        b"a,*\n1,2\n",
+        b"^a.*$,ab\n1,2\n",
     ],
     "hierarchy": [
         b"a;ab;*\nb;ab;*\nc;cd;*\n",
@@ -93,7 +95,8 @@ def read_csv(data: bytes, file: Path) -> None:
         reading = read(file)
     except ShoalError:
         return
-    assert reading.frame.height == len(reading.lines or [])
+    assert reading.lines is not None
+    assert reading.frame.height == len(reading.lines)
     assert all(dtype == pl.String for dtype in reading.frame.dtypes)
     text = io.StringIO(newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")

@@ -29,6 +29,7 @@ from shoal.reading.forms import changes
 from shoal.reading.lines import CsvText, LineCheck, StrayQuoteError, counted, shown
 from shoal.reading.packed import ENDINGS, Bytes, opened, unpacked
 from shoal.reading.source import CsvOptions, Reading, Source, check_is_file, read_bytes
+from shoal.table.frames import refuse_patterns
 
 if TYPE_CHECKING:
     from _csv import Reader as _CsvReader
@@ -435,6 +436,7 @@ def _column_names(text: CsvText, header: list[str]) -> tuple[list[str], list[str
             f"{text.name}: the header names a column more than once: {_listed(repeated)}. "
             "Give each column its own name."
         )
+    refuse_patterns(text.name, names)
     n_trimmed = sum(name != field for name, field in zip(names, header, strict=True))
     if not n_trimmed:
         return names, []

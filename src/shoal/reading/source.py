@@ -13,6 +13,7 @@ import polars as pl
 from shoal.errors import InputError, ParameterError
 from shoal.reading.labels import Labels
 from shoal.table.date_forms import check_form
+from shoal.table.frames import refuse_patterns
 
 if TYPE_CHECKING:
     from shoal.reading.contract import Format
@@ -209,6 +210,7 @@ def read_bytes(path: Path) -> bytes:
 
 def plain_or_refused(name: str, frame: pl.DataFrame, dropped: Collection[str] = ()) -> pl.DataFrame:
     """The table, where no column holds lists, structures, bytes or objects; such a one that is dropped is emptied."""
+    refuse_patterns(f"'{name}'", frame.columns)
     odd = {column: kind for column, kind in frame.schema.items() if kind.is_nested() or kind in (pl.Binary, pl.Object)}
     nested = [f"'{column}' ({kind})" for column, kind in odd.items() if column not in dropped]
     if nested:

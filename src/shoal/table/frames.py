@@ -18,6 +18,23 @@ UNREADABLE = (ValueError, TypeError, OverflowError, NotImplementedError, pl.exce
 
 def to_polars(frame: Any) -> tuple[pl.DataFrame, str]:
     """The frame as a polars frame, and the kind it was: "polars", "pandas" or "pyarrow". An index is left behind."""
+    found, kind = _frame_and_kind(frame)
+    refuse_patterns("The frame", found.columns)
+    return found, kind
+
+
+def refuse_patterns(table: str, names: Iterable[str]) -> None:
+    """Refuse names that stand for several columns where one is asked for: polars takes "*" and "^...$" as patterns."""
+    patterns = [name for name in names if name == "*" or (name.startswith("^") and name.endswith("$"))]
+    if patterns:
+        listed = ", ".join(f"'{name}'" for name in patterns)
+        raise InputError(
+            f"{table} has columns whose names are read as patterns for names: {listed}. Rename them: no column may be "
+            "called '*', or begin with '^' and end with '$'."
+        )
+
+
+def _frame_and_kind(frame: Any) -> tuple[pl.DataFrame, str]:
     if isinstance(frame, pl.DataFrame):
         return frame, "polars"
     if isinstance(frame, pl.LazyFrame):

@@ -29,6 +29,7 @@ from shoal.table.columns import (
     persons_of,
     quasi_column,
 )
+from shoal.table.frames import refuse_patterns
 from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi, Schema
 from shoal.table.spelling import letters_in, may_differ_by_case, spelled, told_of_persons, told_of_values
 from shoal.table.table import QuasiColumn, Table
@@ -247,6 +248,7 @@ def refuse_misfits(frame: DataFrame, schema: Schema) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"{len(twice)} column names occur more than once: {', '.join(twice)}. Rename or drop them.")
+    refuse_patterns("The frame", names)
     schema.check_against(names)
     published = schema.published()
     odd = [
