@@ -203,6 +203,19 @@ def test_noise_stops_at_the_codes_also_of_sensitive_numbers_and_of_days(how: str
     assert not shoal.verify(shoal.read(folder / "release.csv").frame, release.schema, [], mask="columns").problems
 
 
+@pytest.mark.parametrize("mask", ["mean", "individual-ranking"])
+def test_means_of_many_digits_are_not_rounded_beyond_a_code(mask: str) -> None:
+    frame = pl.DataFrame({"who": range(40), "weight": [50 + p / 7 for p in range(40)], "flu": ["yes", "no"] * 20})
+    takes_groups = MASKS[mask].takes_groups
+    models = [shoal.PersonKAnonymity(k=3)] if takes_groups else []
+    how: dict[str, Any] = {"models": models, "max_linkage": None if takes_groups else 1.0}
+    for top in ("k=5", 53.123456789):
+        coded = {"weight": {"top": top, "bottom": 51.1234567891}}
+        schema = shoal.Schema(person="who", quasi=["weight"], sensitive=["flu"], coded=coded)
+        release = shoal.protect(frame, schema, mask=mask, seed=1, **how)
+        assert not n_beyond(release.data["weight"], release.schema.codings["weight"], is_masked=True, is_rounded=False)
+
+
 @pytest.mark.parametrize("step", [None, 5])
 def test_ranges_that_reach_a_code_are_open_there(step: int | None, patients: pl.DataFrame) -> None:
     schema = shoal.Schema(

@@ -19,7 +19,7 @@ from shoal.grouping.per_column import Columns, names_in, written_names
 from shoal.masking.draws import Draws
 from shoal.masking.publish import Mask, Published, published_with
 from shoal.parts import option
-from shoal.table.coding import coded
+from shoal.table.coding import within_codes
 from shoal.table.columns import CategoryColumn, NumberColumn, quasi_column
 from shoal.table.schema import Quasi
 from shoal.table.table import QuasiColumn, Table
@@ -112,7 +112,7 @@ class Changing(Mask):
             for name in done.columns:
                 book[name] = {"form": FORM, "shown_as": mask.shown_as, **done.book.get(name, {})}
                 told[name] = {"by": mask.written, **done.told.get(name, {})}
-        kept = within_codes(changed, table)
+        kept = within_codes(changed, table.schema.codings)
         shown = {name: partial(_in_order, series) for name, series in kept.items()}
         published = published_with(table, np.zeros(table.n_records, np.int32), shown)
         return with_more(published, book=book, told=told)
@@ -130,12 +130,6 @@ class Changing(Mask):
                 f"{'it is' if len(exact) == 1 else 'they are'}. Give every quasi-identifier a mask that changes it "
                 "(mask 'columns', with a step for each), or do not publish it."
             )
-
-
-def within_codes(changed: Mapping[str, pl.Series], table: Table) -> dict[str, pl.Series]:
-    """Changed columns in which no value passes the code of its column: noise, or rounding, might carry it there."""
-    frame = pl.DataFrame({name: series.alias(name) for name, series in changed.items()})
-    return {column.name: column for column in frame.with_columns(coded(table.schema.codings, frame.schema))}
 
 
 def _in_order(series: pl.Series, order: NDArray[np.int32]) -> pl.Series:

@@ -11,6 +11,7 @@ import polars as pl
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.publish import Mask
 from shoal.masking.ranges import names_of_codes
+from shoal.table.coding import within_codes
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import QuasiColumn, Table
 from shoal.table.units import texts_of_units
@@ -42,7 +43,8 @@ class Mean(Mask):
         if isinstance(column, CategoryColumn):
             return _most_frequent(column, records)
         means, counts = records.means(column)
-        shown = self._shown(column, pl.Series(means))
+        rounded = {column.name: self._shown(column, pl.Series(means))}
+        shown = within_codes(rounded, table.schema.codings)[column.name]
         return pl.select(pl.when(pl.Series(counts > 0)).then(shown)).to_series()
 
     def _shown(self, column: NumberColumn, means: pl.Series) -> pl.Series:

@@ -314,6 +314,12 @@ def coded(codings: Codings, types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
     return made
 
 
+def within_codes(columns: Mapping[str, pl.Series], codings: Codings) -> dict[str, pl.Series]:
+    """Columns of values that a mask made, in which none passes its code: noise, or rounding, might carry it there."""
+    frame = pl.DataFrame({name: series.alias(name) for name, series in columns.items()})
+    return {column.name: column for column in frame.with_columns(coded(codings, frame.schema))}
+
+
 def counts(codings: Codings, types: Mapping[str, pl.DataType], person: pl.Expr) -> list[pl.Expr]:
     """What is counted of a table before it is coded; `told_of` reads the one row that it gives."""
     made = []
