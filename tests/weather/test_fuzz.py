@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 import shoal
+from shoal.grouping import METHODS
+from shoal.masking import MASKS
 from shoal.models import MODELS
 from tests.weather.sizes import CASES, READER_RUNS
 from tools.fuzz.readers import READERS, SEEDS
 from tools.fuzz.run import run_cases
-from tools.fuzz.tables import MODEL_MAKERS, case_of
+from tools.fuzz.tables import CHANGING, MODEL_MAKERS, case_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = 8
@@ -43,6 +45,16 @@ def test_tables_that_were_never_drawn_before() -> None:
 
 def test_every_model_is_drawn() -> None:
     assert set(MODEL_MAKERS) == set(MODELS), "tell tools/fuzz/tables.py how to draw it"
+
+
+def test_every_method_and_mask_is_drawn() -> None:
+    """Each in few cases, every pair in more; a mask that takes no groups with options of its own."""
+    few = [case_of(number) for number in range(2 * len(MASKS))]
+    assert ({case.method for case in few}, {case.mask for case in few}) == (set(METHODS), set(MASKS))
+    all_pairs = {(case.method, case.mask) for case in map(case_of, range(len(METHODS) * len(MASKS)))}
+    assert len(all_pairs) == len(METHODS) * len(MASKS)
+    groupless = {name for name, mask in MASKS.items() if not mask.takes_groups}
+    assert set(CHANGING) == groupless, "tell tools/fuzz/tables.py how to draw it"
 
 
 def test_a_number_gives_the_same_case_again() -> None:

@@ -18,6 +18,7 @@ import polars as pl
 
 import shoal
 from shoal.errors import ShoalError
+from shoal.judging.verdict import LINKAGE
 from shoal.masking import MASKS
 from shoal.table.profile import profile
 from tools.fuzz.tables import Case, case_of
@@ -95,12 +96,28 @@ def _verify_frame(release: Any, case: Case) -> None:
         release.data, case.schema, release.models, mask=case.mask, tables=published.tables, linked=published.linked,
         excluded=published.excluded,
     )  # fmt: skip
+    if not MASKS[case.mask].takes_groups:
+        _look_at_linkage(release, again.verdict, case)
+        return
     if not again.verdict.holds:
         raise UnmetError(f"verify says otherwise than protect: {shoal.judging.verdict.why_not(again.verdict)}")
     if again.verdict.models != release.verdict.models:
         raise UnmetError("verify counts otherwise than protect")
     if MASKS[case.mask].shows_groups and MASKS[case.mask].links_values:
         _count_plainly(published.frame, case)
+
+
+def _look_at_linkage(release: Any, again: Any, case: Case) -> None:
+    """Of a mask without groups: linkage is as limited, and is not said to be from a table that does not show it."""
+    if not release.verdict.holds or not release.linkage.rate <= case.options["max_linkage"]:
+        raise UnmetError("more persons are linked than may be")
+    if again.problems or _broken(again.to_dict()) != [LINKAGE]:
+        raise UnmetError("verify says of linkage what the published table does not show")
+
+
+def _broken(verdict: dict[str, Any]) -> list[str]:
+    """The models of a verdict that do not hold."""
+    return [model["name"] for model in verdict.get("models", []) if not model["holds"]]
 
 
 def _count_plainly(frame: pl.DataFrame, case: Case) -> None:
@@ -145,12 +162,10 @@ def _verify_files(release: Any, case: Case) -> bool:
                 raise UnmetError("a refused release left something behind") from None
             return False
         ran = CliRunner().invoke(cli, ["verify", str(Path(home) / "out"), "--json"], prog_name="shoal")
-    if ran.exit_code:
-        told = json.loads(ran.stdout) if ran.stdout else {}
-        problems = [
-            *told.get("problems", []),
-            *(m["name"] for m in told.get("verdict", {}).get("models", []) if not m["holds"]),
-        ]
+    told = json.loads(ran.stdout) if ran.stdout else {}
+    problems = [*told.get("problems", []), *_broken(told.get("verdict", {}))]
+    expected = [] if MASKS[case.mask].takes_groups else [LINKAGE]  # which files do not show
+    if problems != expected or bool(ran.exit_code) != bool(expected):
         raise UnmetError(f"the files do not verify: exit {ran.exit_code}; {ran.stderr.strip()[-300:]} {problems}")
     return True
 

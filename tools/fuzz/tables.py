@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -88,6 +88,11 @@ MODEL_MAKERS: dict[str, Callable[[Draw, list[str]], Model]] = {
     "joint-diversity": lambda draw, names: shoal.JointDiversity(
         l=draw.choice([1, 2, 3]), caps={names[0]: draw.choice([1, 2])} if names and draw.random() < 0.3 else {}
     ),
+    "joint-spread": lambda draw, _: shoal.JointSpread(
+        l=draw.choice([1, 2]),
+        **draw.choice([{"kind": "entropy"}, {"kind": "recursive", "c": "3"}]),
+        excluded=draw.choice([0, 1, 2]),
+    ),
     "exponential-l": lambda draw, _: shoal.ExponentialL(l=draw.choice([1, 2])),
     "matching-diversity": lambda draw, _: shoal.MatchingDiversity(l=draw.choice([1, 2, 3])),
     "history-k": lambda draw, _: shoal.HistoryK(
@@ -116,6 +121,24 @@ def _l_diversity(draw: Draw) -> Model:
     number = draw.choice([1, 2, 3]) if kind in ("distinct", "recursive") else draw.choice(["1", "1.2", "2"])
     more: dict[str, Any] = {"c": draw.choice(["1", "3"])} if kind == "recursive" else {}
     return shoal.LDiversity(l=number, kind=kind, count=draw.choice(["records", "persons"]), **more)
+
+
+# Masks that take no groups: they are asked for no model, mostly, and limit linkage instead.
+CHANGING: dict[str, Callable[[Draw, Sequence[str]], dict[str, Any]]] = {
+    "noise": lambda draw, _: {
+        "kind": draw.choice(["additive", "correlated", "multiplicative"]),
+        "amount": draw.choice([0.1, 0.5, 2.0]),
+        "round_to_domain": draw.random() < 0.5,
+    },
+    "pram": lambda draw, _: {"matrix": draw.choice(["invariant", "drawn"]), "stays": draw.choice([0.1, 0.5, 0.8])},
+    "rank-swap": lambda draw, _: {"within": draw.choice([0.05, 0.3, 1.0])},
+    "record-swap": lambda draw, quasi: {"region": draw.choice(quasi), "rate": draw.choice([0.1, 0.5])},
+    "shuffle": lambda draw, _: {},
+    "individual-ranking": lambda draw, _: {"size": draw.choice([2, 3, 5])},
+    "columns": lambda draw, _: {
+        "by": f"pram; {draw.choice(['noise', 'rank-swap', 'shuffle', 'individual-ranking'])}",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -150,8 +173,9 @@ class Case:
 def case_of(number: int) -> Case:
     """The case of a number: methods and masks take turns, all else is drawn."""
     draw = Draw(number)
-    method = list(METHODS)[number % len(METHODS)]
-    mask = list(MASKS)[number // len(METHODS) % len(MASKS)]
+    turn, place = divmod(number, len(METHODS))
+    method = list(METHODS)[place]
+    mask = list(MASKS)[(turn + place) % len(MASKS)]  # another one for each method, and for each turn
     n_records = draw.choice(
         [draw.choice([1, 2, 3]), 8, *(draw.randint(low, 4 * low) for low in (5, 8, 10, 15, 20, 30))]
     )
@@ -164,7 +188,7 @@ def case_of(number: int) -> Case:
     quasi: list[Any] = []
     for _ in range(draw.randint(1, 3)):
         name = names.pop()
-        columns[name], said = _quasi(draw, name, n_records)
+        columns[name], said = _quasi(draw, name, n_records, KINDS_OF_MASK.get(mask, KINDS))
         quasi.append(said)
     sensitive = [names.pop() for _ in range(draw.choices([0, 1, 2], [1, 16, 5])[0])]
     for name in sensitive:
@@ -183,10 +207,12 @@ def case_of(number: int) -> Case:
         person=person, quasi=quasi, sensitive=sensitive, kept=kept, dropped=dropped, time=time,
         time_as=draw.choice(["sequence", "shift"]), missing=draw.choices(["value", "drop", "refuse"], [20, 3, 1])[0],
     )  # fmt: skip
-    models = [MODEL_MAKERS[name](draw, sensitive) for name in _model_names(draw, number)]
+    asked = _model_names(draw, number) if MASKS[mask].takes_groups or draw.random() < 0.05 else []
+    models = [MODEL_MAKERS[name](draw, sensitive) for name in asked]
     return Case(
         number=number, frame=frame, schema=schema, models=models, method=method, mask=mask,
-        options=_options(draw, method, mask, models), max_suppressed=draw.choice([0, 0, 0, 3, n_records]),
+        options=_options(draw, method, mask, models, schema.quasi_names),
+        max_suppressed=draw.choice([0, 0, 0, 3, n_records]),
         max_records=draw.choice([None, None, None, 1, 3]),
         frame_kind=draw.choice(["polars", "polars", "pandas", "pyarrow"]),
         format=draw.choices([None, "csv", "parquet", "arrow", "xlsx"], [24, 14, 6, 2, 1])[0],
@@ -202,7 +228,7 @@ def _model_names(draw: Draw, number: int) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _options(draw: Draw, method: str, mask: str, models: list[Model]) -> dict[str, Any]:
+def _options(draw: Draw, method: str, mask: str, models: list[Model], quasi: Sequence[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     if method == "balance-tree":
         options["effort"] = draw.choice(["low", "normal"])
@@ -222,6 +248,10 @@ def _options(draw: Draw, method: str, mask: str, models: list[Model]) -> dict[st
     if mask == "perturb":
         options["noise"] = draw.choice(["centred", "rescaled", "published"])
         options["round_to_domain"] = draw.random() < 0.5
+    if mask in CHANGING:
+        options |= CHANGING[mask](draw, quasi)
+    if not MASKS[mask].takes_groups:
+        options["max_linkage"] = draw.choices([1.0, 0.5, None], [16, 3, 1])[0]
     return options
 
 
@@ -250,10 +280,15 @@ def _with_nulls(draw: Draw, values: list[Any]) -> list[Any]:
     return [None if draw.random() < share else value for value in values]
 
 
-def _quasi(draw: Draw, name: str, n: int) -> tuple[pl.Series, Any]:
-    kind = draw.choice(["small", "small", "number", "huge", "float", "odd float", "decimal", "date", "time", "text",
-                        "odd text", "constant", "category", "enum", "bool", "hierarchy", "intervals", "padded",
-                        "any"])  # fmt: skip
+NUMBERS = ("small", "small", "number", "float", "decimal")
+CATEGORIES = ("text", "odd text", "category", "enum", "bool", "hierarchy")
+KINDS = (*NUMBERS, *CATEGORIES, "huge", "intervals", "odd float", "date", "time", "constant", "padded", "any")
+KINDS_OF_MASK = {"pram": CATEGORIES} | dict.fromkeys(("noise", "rank-swap", "shuffle", "individual-ranking"), NUMBERS)
+"""Of masks that refuse a quasi-identifier of another kind, so that few tables would be left."""
+
+
+def _quasi(draw: Draw, name: str, n: int, kinds: Sequence[str]) -> tuple[pl.Series, Any]:
+    kind = draw.choice(kinds)
     said: Any = name
     if kind == "small":
         values: list[Any] = [draw.randint(18, 30) for _ in range(n)]
