@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -49,21 +49,22 @@ def copy_sources(copy: Path) -> None:
     (copy / "MANIFEST.in").write_text(f"include CHANGELOG.md SECURITY.md {' '.join(LOCKS)}\n", encoding="utf-8")
 
 
+BUILD = """
+import sys
+from setuptools import build_meta
+target = sys.argv[1]  # setuptools writes over the arguments
+print(build_meta.build_wheel(target), build_meta.build_sdist(target), file=sys.stderr)
+"""
+"""Run in a process of its own: setuptools refuses one that has loaded Python's own distutils, as some libraries do."""
+
+
 def run_backend(copy: Path, target: Path) -> tuple[Path, Path]:
     """Wheel and source archive as setuptools makes them."""
-    from setuptools import build_meta
-
-    before, said = Path.cwd(), os.dup(1)
-    os.chdir(copy)
-    try:
-        with (copy.parent / "log").open("w") as log:
-            os.dup2(log.fileno(), 1)
-            return target / build_meta.build_wheel(str(target)), target / build_meta.build_sdist(str(target))
-    finally:
-        sys.stdout.flush()
-        os.dup2(said, 1)
-        os.close(said)
-        os.chdir(before)
+    done = subprocess.run([sys.executable, "-c", BUILD, target.resolve()], cwd=copy, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"setuptools could not build shoal:\n{done.stderr}")
+    wheel, sdist = done.stderr.split()[-2:]
+    return target / wheel, target / sdist
 
 
 def put_into_wheel(wheel: Path, list_of_parts: Path) -> None:

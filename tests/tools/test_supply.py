@@ -11,8 +11,11 @@ import re
 import subprocess
 import sys
 import tarfile
+import warnings
 import zipfile
 from base64 import urlsafe_b64encode
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -165,6 +168,10 @@ def test_the_parts_list_is_the_same_again_and_names_no_place() -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Built in a process that has Python's own distutils loaded, as a library of another test may leave it."""
+    with suppress(ImportError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import_module("distutils.core")
     return dist.build(tmp_path_factory.mktemp("dist"))
 
 
