@@ -372,15 +372,15 @@ def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protecti
     It names the preset that the goal began with, as long as the models ask for all of it.
     """
     beside = beside_of(goal, protection)
-    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "mend")}
+    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "column_labels")}
     kept |= {"history": beside["history"]} if beside["history"] else {}
     if goal.get("options", {}).get("safe_cells"):
         kept["safe_cells"] = True
     ledger = goal.get("options", {}).get("ledger")
     if ledger:
         before = protection.get("ledger") or {}
-        key = {"key": before["key"]} if before.get("key") and before.get("file") == ledger else {}
-        kept["ledger"] = {"file": ledger, **key, "mode": goal["options"].get("ledger_mode", "warn")}
+        same = before if before.get("file") == ledger else {}  # its key, and how much may be spent
+        kept["ledger"] = {**same, "file": ledger, "mode": goal["options"].get("ledger_mode", "warn")}
     target = goal.get("options", {}).get("useful_for")
     if target:
         before = protection.get("usefulness") or {}

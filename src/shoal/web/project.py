@@ -58,6 +58,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +84,16 @@ ONE_OF = {
 """Roles that one column can have, and what that column does."""
 KINDS = ("auto", "number", "nominal", "ordered", "date")
 PROTECTION_KEYS = (
-    "preset", "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "usefulness",
-    "ledger",
+    "preset", "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "column_labels",
+    "usefulness", "ledger",
 )  # fmt: skip
 DATA_KEYS = ("sources", "person_file", "join_on", "rename", "csv", "read_as", "mend")
 """The choices that make the table."""
+COLUMN_KEYS = (
+    "columns", "round", "missing", "time_as", "time_of_day", "shared_dates", "round_gaps", "zone", "coded",
+    "person_ids", "population",
+)  # fmt: skip
+"""The choices that say what its columns are."""
 PUBLISHED = ("quasi", "sensitive", "kept")
 """The roles of columns whose values leave, as they are or masked."""
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
@@ -113,6 +119,9 @@ class ColumnChoice:
     `spelling` is what tells texts of the person column or of a sensitive one apart, "" where it is as usual; `missing`
     is "nothing" where a missing value of a sensitive one tells nothing, "" where it is a value to protect.
 
+    `beside` has the roles of a sample that the column has besides: a weight that is published, a stratum that others
+    may know.
+
     `is_confirmed` says whether the steward has confirmed the role, and `is_confirmed_twice` whether a column that names
     persons by itself, or holds free text, shall leave nevertheless.
 
@@ -128,6 +137,7 @@ class ColumnChoice:
     spelling: str = ""
     missing: str = ""
     round: float | str | None = None
+    beside: tuple[str, ...] = ()
     is_confirmed: bool = False
     is_confirmed_twice: bool = False
 
@@ -185,7 +195,7 @@ class Chosen:
 
     def names(self, role: str) -> tuple[str, ...]:
         """The columns of a role, in the order of the table."""
-        return tuple(column.name for column in self.columns if column.role == role)
+        return tuple(column.name for column in self.columns if column.role == role or role in column.beside)
 
     @property
     def moves_dates(self) -> bool:
@@ -443,7 +453,11 @@ class Project:
             source["rename"] = [dict(names) for names in chosen.rename]
         if chosen.person_file is not None and chosen.join_on:
             source["join"] = {"person_file": f"sources/{chosen.person_file.name}", "on": dict(chosen.join_on)}
-        protection = {key: value for key, value in chosen.protection.items() if value not in (None, {})}
+        protection = {
+            key: value
+            for key, value in chosen.protection.items()
+            if value is not None and (value != {} or key == "knowledge")  # which says by itself that rules are mined
+        }
         if protection.get("usefulness", {}).get("target") not in (*chosen.names("quasi"), *chosen.names("sensitive")):
             protection.pop("usefulness", None)  # its role was changed since
         data = {"source": source, "mend": dict(chosen.mend), "population": dict(chosen.population)}
@@ -537,6 +551,7 @@ class Project:
     def adopt(self, policy: Policy, folder: str | Path) -> Chosen:
         """Take over a policy file: its roles, kinds, hierarchies (copied into the project) and protection."""
         from shoal.policy.policy import CSV_OPTIONS
+        from shoal.web.work import models_document
 
         document = policy.moved(folder, self.folder).to_document()
         for name, hierarchy in policy.history.hierarchies.items():
@@ -547,6 +562,8 @@ class Project:
         source = document.get("source", {})
         csv = {key: value for key, value in source.items() if key in CSV_OPTIONS}
         known = [columns.pop(column.name, column) for column in self._chosen.columns]
+        join = policy.source.join
+        persons = None if join is None else self.copy_file(Path(folder) / join.person_file)
         return self.update(
             seen=self._chosen.version,
             columns=(*known, *columns.values()) if not self._chosen.columns else tuple(known),
@@ -562,10 +579,14 @@ class Project:
             is_policy_given=True,
             csv=_plain({**self._chosen.csv, **csv}),
             read_as={key: source[key] for key in ("sheet", "labels") if key in source},
+            rename=policy.source.rename,
+            person_file=persons,
+            join_on={} if join is None else dict(join.on),
             mend=_plain(document.get("mend", {})),
             population=_plain(document.get("population", {})),
-            protection=_plain({key: document[key] for key in PROTECTION_KEYS if key in document}),
-            decision=document.get("decision", self._chosen.decision),
+            protection=_plain({**{key: document[key] for key in PROTECTION_KEYS if key in document},
+                               **({"models": models_document(policy.models)} if policy.models else {})}),
+            decision=self._chosen.decision if policy.decision is None else _plain(policy.decision.model_dump()),
         )  # fmt: skip
 
     # The table
@@ -626,30 +647,11 @@ class Project:
 
     def fingerprint(self, step: str) -> str:
         """A hash of the choices that a step and those before it depend on."""
-        chosen = asdict(self._chosen)
-        for column in chosen["columns"]:
-            del column["is_confirmed"], column["is_confirmed_twice"]  # they change no number
-        parts = {
-            "data": DATA_KEYS,
-            "columns": (
-                "columns",
-                "round",
-                "missing",
-                "time_as",
-                "time_of_day",
-                "shared_dates",
-                "round_gaps",
-                "zone",
-                "coded",
-                "person_ids",
-                "population",
-            ),
-            "protect": ("protection",),
-        }
+        parts = {"data": DATA_KEYS, "columns": COLUMN_KEYS, "protect": ("protection",)}
         last = {"risk": "columns", "release": "protect"}.get(step, step)
-        covered = [name for part in list(parts)[: list(parts).index(last) + 1] for name in parts[part]]
-        told = json.dumps({name: chosen[name] for name in covered}, sort_keys=True, default=str)
-        return hashlib.sha256(told.encode()).hexdigest()
+        covered = {name for part in list(parts)[: list(parts).index(last) + 1] for name in parts[part]}
+        told = {name: value for name, value in _not_usual(self._chosen).items() if name in covered}
+        return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
 
     def put_result(self, name: str, data: Mapping[str, Any], *, depends_on: str, made_from: str | None = None) -> None:
         """Save what was computed from the choices of a step; `made_from` is the fingerprint it was computed from."""
@@ -745,17 +747,12 @@ class Project:
                     hierarchy = {"file": self.keep_hierarchy(file.read_bytes(), file.name)}
                 elif column.hierarchy.prefixes == () or column.hierarchy.dates == ():
                     hierarchy = dict.fromkeys(hierarchy, True)
-            step = column.round if column.round is None or isinstance(column.round, str) else float(column.round)
+            step = _number(column.round) if isinstance(column.round, Decimal) else column.round
             quasi.append(
                 ColumnChoice(column.name, "quasi", column.kind, column.order, hierarchy, round=step, is_confirmed=True)
             )
-        named = [(getattr(columns, role), role) for role in ONE_OF]
-        named += [
-            (name, role) for role in ("sensitive", "kept", "dropped", "strata") for name in getattr(columns, role)
-        ]
-        given = {column.name for column in columns.quasi}
-        named = [(name, role) for at, (name, role) in enumerate(named)
-                 if name not in given and name not in {other for other, _ in named[:at]}]  # fmt: skip
+        roles = policy.schema_of_release().roles()
+        named = [(name, role) for name, role in roles if role != "quasi"]
         silent, spelling = columns.missing_tells_nothing, columns.spelling
         others = [
             ColumnChoice(
@@ -763,10 +760,16 @@ class Project:
                 is_confirmed=True,
             )
             for name, role in named
-            if name is not None
         ]  # fmt: skip
-        twice = columns.confirmed
-        return [replace(column, is_confirmed_twice=column.name in twice) for column in (*quasi, *others)]
+        twice, sampled = columns.confirmed, policy.schema_of_release().of_sample()
+        return [
+            replace(
+                column,
+                is_confirmed_twice=column.name in twice,
+                beside=tuple(role for name, role in sampled if name == column.name and role != column.role),
+            )
+            for column in (*quasi, *others)
+        ]
 
     def new_run(self) -> Path:
         """A name for a new release: a folder under `runs/` that does not exist yet, named by the time."""
@@ -862,7 +865,13 @@ def _chosen_of(document: Mapping[str, Any]) -> Chosen:
         told["person_file"] = SourceFile(**told["person_file"]) if told.get("person_file") else None
         told["rename"] = tuple(told.get("rename", ()))
         told["columns"] = tuple(
-            ColumnChoice(**{**column, "order": tuple(column["order"]) if column.get("order") else None})
+            ColumnChoice(
+                **{
+                    **column,
+                    "order": tuple(column["order"]) if column.get("order") else None,
+                    "beside": tuple(column.get("beside", ())),
+                }
+            )
             for column in told.get("columns", ())
         )
         return Chosen(**told)
@@ -870,9 +879,20 @@ def _chosen_of(document: Mapping[str, Any]) -> Chosen:
         raise InputError("'project.json' cannot be read. It was damaged or changed by hand.") from None
 
 
+def _not_usual(chosen: Chosen) -> dict[str, Any]:
+    """What was chosen, without what is as usual: a choice that a later shoal offers makes no older result stale."""
+    usual, usual_column = asdict(Chosen()), asdict(ColumnChoice(""))
+    of_no_number = ("is_confirmed", "is_confirmed_twice")
+    told = {name: value for name, value in asdict(chosen).items() if value != usual[name]}
+    for column in told.get("columns", ()):
+        for name in [name for name in column if name in of_no_number or column[name] == usual_column[name]]:
+            del column[name]
+    return told
+
+
 def _quasi_document(column: ColumnChoice) -> dict[str, Any]:
     document: dict[str, Any] = {"name": column.name, "kind": column.kind}
-    if column.order is not None and column.kind == "ordered":
+    if column.order is not None and column.kind in ("auto", "ordered"):
         document["order"] = list(column.order)
     if column.hierarchy is not None:
         document["hierarchy"] = dict(column.hierarchy)
@@ -882,9 +902,14 @@ def _quasi_document(column: ColumnChoice) -> dict[str, Any]:
 
 
 def _plain(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A part of a policy document as JSON holds it; decimals as texts."""
-    plain: dict[str, Any] = json.loads(json.dumps(document, default=str))
+    """A part of a policy document as JSON holds it: numbers as they are written, as far as JSON can."""
+    plain: dict[str, Any] = json.loads(json.dumps(document, default=_number))
     return plain
+
+
+def _number(value: object) -> float | str:
+    is_same = isinstance(value, Decimal) and Decimal(str(float(value))) == value
+    return float(value) if is_same and isinstance(value, Decimal) else str(value)
 
 
 CODES = ("top", "bottom", "rare", "other")

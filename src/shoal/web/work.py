@@ -204,6 +204,7 @@ def protect(project: Project, tell: Tell, *, keep_person_map: bool = False, atta
         started=started,
         ledger=_ledger(project, policy),
         safe_cells=policy.safe_cells,
+        column_labels=policy.column_labels,
     )
     groups = facts.groups_of(
         release.published.frame, policy.schema_of_release(), release.published.linked, mask=policy.mask

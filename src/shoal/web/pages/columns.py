@@ -11,6 +11,7 @@ from typing import Any
 from nicegui import run, ui
 
 from shoal.errors import ShoalError
+from shoal.table.schema import MAY_BE_BESIDE
 from shoal.table.spelling import OF_PERSONS, OF_VALUES
 from shoal.web import hierarchies, layout, looking
 from shoal.web.app import App
@@ -64,6 +65,12 @@ WORDS_OF_MISSING = {
     "value": "is a value of its own",
     "refuse": "stops the work with an error",
     "drop": "drops the record",
+}
+WORDS_OF_SAMPLE = {
+    "": "no part of how the sample was drawn",
+    "weight": "the weight besides",
+    "household": "who lives together besides",
+    "strata": "a stratum besides",
 }
 USUAL_SPELLING = {"person": OF_PERSONS, "sensitive": OF_VALUES}
 WORDS_OF_ROUND = {"auto": "are rounded, so that they are nobody's own value", "off": "are real values of persons"}
@@ -194,7 +201,18 @@ class ColumnsPage:
                         layout.select(f"A missing {name}", WORDS_OF_MISSING_VALUE, column.missing,
                                       partial(self._set_missing, name), is_label_seen=False,
                                       name=f"missing-{number}")  # fmt: skip
+                self._of_sample(column, number)
             _cell(f"<td>{self._why(column, seen)}</td>")
+
+    def _of_sample(self, column: ColumnChoice, number: int) -> None:
+        """What a column says besides of how the table was drawn, where it is a sample."""
+        is_sample = any(self.view.chosen.names(role) for role in MAY_BE_BESIDE)
+        offered = [role for role, others in MAY_BE_BESIDE.items() if column.role in others and column.role != "dropped"]
+        if is_sample and offered:
+            now = next(iter(column.beside), "")
+            layout.select(f"Of the sample, {column.name} is", {each: WORDS_OF_SAMPLE[each] for each in ("", *offered)},
+                          now, partial(self._set_beside, column.name), is_label_seen=False,
+                          name=f"beside-{number}")  # fmt: skip
 
     def _confirmation(self, column: ColumnChoice, number: int) -> None:
         """Whether the role is confirmed, or a button to do so; a second one for what names persons by itself."""
@@ -267,7 +285,7 @@ class ColumnsPage:
 
     def _set_role(self, name: str, role: str, *, focus: str = "role") -> None:
         changed: dict[str, dict[str, Any]] = {
-            name: {"role": role, "is_confirmed": bool(role), "is_confirmed_twice": False}
+            name: {"role": role, "is_confirmed": bool(role), "is_confirmed_twice": False, "beside": ()}
         }
         if role in ONE_OF:  # there is one of each: the one before has to be decided anew
             changed |= {
@@ -309,6 +327,9 @@ class ColumnsPage:
 
     def _set_spelling(self, name: str, usual: str, form: str) -> None:
         self._change({name: {"spelling": "" if form == usual else form, "is_confirmed": True}}, focus="spelling")
+
+    def _set_beside(self, name: str, role: str) -> None:
+        self._change({name: {"beside": (role,) if role else (), "is_confirmed": True}}, focus="beside")
 
     def _set_missing(self, name: str, tells: str) -> None:
         self._change({name: {"missing": tells, "is_confirmed": True}}, focus="missing")
