@@ -75,7 +75,7 @@ def test_matches_are_those_of_the_definition(rows: list[tuple[int, ...]], data: 
     ]
     expected = matched(shown, range(len(shown)))
     start = np.append(0, np.cumsum(persons))[:-1]
-    found = wildcards.matched(np.array(rows, np.int32), persons, persons)
+    found = wildcards.matched(np.array(rows, np.int32), np.column_stack([persons, persons]).astype(np.float64))
     assert found.tolist() == [list(expected[at]) for at in start]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import factorial
+from collections import Counter
+from math import comb, exp, factorial
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ import shoal
 from shoal.errors import SchemaError
 from shoal.judging.columns_apart import columns_apart
 from shoal.judging.households import household_risk
+from shoal.judging.log_linear import log_linear_risk
 from shoal.judging.population import classes_of_persons
 from shoal.judging.suda import suda_scores
 from shoal.models.individual_risk import all_right, individual_risk
@@ -127,6 +129,9 @@ def test_scores_count_minimal_sample_uniques(rows: list[tuple[int, ...]]) -> Non
         assert scores.score[at] == sum(factorial(q - len(columns)) for columns in own)
         for column in range(q):
             assert scores.of_columns[at, column] == sum(factorial(q - len(c)) for c in own if column in c)
+    by_sets = suda_scores(codes, points="sets").score
+    for at, own in enumerate(naive.minimal_uniques(rows)):
+        assert by_sets[at] == pytest.approx(sum((2 ** (q - len(c)) - 1) / comb(q, len(c)) for c in own))
     small = suda_scores(codes, max_size=1)
     assert [score > 0 for score in small.score] == [any(len(c) == 1 for c in o) for o in naive.minimal_uniques(rows)]
 
@@ -139,6 +144,38 @@ def test_separation_counts_pairs(rows: list[tuple[int, int]]) -> None:
     assert told["a+b"]["separation"] == pytest.approx(naive.separation(rows))
     assert told["a"]["separation"] == pytest.approx(naive.separation([row[0] for row in rows]))
     assert told["a+b"]["distinction"] == len(set(rows)) / len(rows)
+    for most in (1, 3, 5):
+        assert told["a+b"][f"rare_{most}"] == sum(n <= most for n in Counter(rows).values())
+
+
+@FEW
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=30), st.floats(1, 50))
+def test_log_linear_risk_of_two_columns_together(rows: list[tuple[int, ...]], weight: float) -> None:
+    codes = [(np.array([row[c] for row in rows]), 3) for c in range(3)]
+    classes, n_of_class = np.unique(np.array(rows), axis=0, return_inverse=True, return_counts=True)[1:]
+    weights = np.full(len(rows), weight)
+    for weighing in ("none", "counts"):  # weights that are all the same change nothing
+        told = log_linear_risk(
+            codes, classes.reshape(-1), n_of_class, weights, together=[(0, 1)], weighing=weighing, is_population=False
+        )
+        means = naive.means_of_pair_and_single(rows)
+        alone = [(1 - 1 / weight) * means[row] for row, n in Counter(rows).items() if n == 1]
+        assert told["uniques"] == pytest.approx(sum(exp(-rest) for rest in alone), abs=1e-6)
+        assert told["found"] == pytest.approx(sum((1 - exp(-r)) / r if r else 1 for r in alone), abs=1e-6)
+
+
+def test_frequencies_of_classes_are_told_the_riskiest_first() -> None:
+    frame = survey(w=[10.0, 12, 10, 10, 10, 30, 10, 10])
+    told = shoal.assess(frame, SCHEMA).to_dict()["population"]
+    classes = [(each["f"], each["F"], each["classes"]) for each in told["frequencies"]]
+    assert classes == [(1, 10, 3), (1, 30, 1), (2, 20, 1), (2, 22, 1)]
+    assert [each["risk"] for each in told["frequencies"]] == sorted(
+        (e["risk"] for e in told["frequencies"]), reverse=True
+    )
+    assert told["other_classes"] == 0
+    assert sum(e["risk"] * e["f"] * e["classes"] for e in told["frequencies"]) == pytest.approx(
+        told["expected_reidentifications"]
+    )
 
 
 def test_a_sample_is_assessed_and_protected_with_its_weights() -> None:

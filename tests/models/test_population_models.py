@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError, ShoalError
+from shoal.judging import suda
 from shoal.judging.population_table import PopulationTable
 from shoal.models import Model
 from shoal.models.counts import IN_POPULATION, WEIGHTS, GroupCounts, PopulationCounts
@@ -206,3 +208,17 @@ def test_where_settings_are_tried_already_it_is_refused_by_name() -> None:
         shoal.compare(drawn(), SCHEMA, asked, methods=["mondrian"])
     with pytest.raises(ShoalError, match="average-risk"):
         shoal.tune(drawn(), SCHEMA, asked, targets={"max_gidr": 0.2})
+
+
+def test_sizes_are_tried_without_looking_for_special_uniques_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+
+    def counted(*args: Any, **options: Any) -> suda.SudaRisk:
+        looked.append(1)
+        return suda.suda_of(*args, **options)
+
+    monkeypatch.setattr("shoal.judging.population.suda_of", counted)
+    frame = drawn().with_columns(w=pl.lit(10.0))
+    release = shoal.protect(frame, WEIGHTED, [shoal.ExpectedReidentifications(n=0.5)], seed=1)
+    assert len(looked) == 2  # of the table, and of what is published
+    assert release.to_dict()["population"]["suda"]["total_score"] >= 0

@@ -73,3 +73,12 @@ def separation(values: Sequence[Hashable]) -> float:
     """The share of pairs that differ."""
     pairs = list(combinations(values, 2))
     return sum(a != b for a, b in pairs) / len(pairs)
+
+
+def means_of_pair_and_single(rows: Sequence[tuple[Hashable, ...]]) -> dict[tuple[Hashable, ...], float]:
+    """The mean of each row where the first two columns go together and the third has nothing to do with them."""
+
+    def n_of(columns: Sequence[int], row: Sequence[Hashable]) -> int:
+        return sum(all(other[c] == row[c] for c in columns) for other in rows)
+
+    return {row: n_of((0, 1), row) * n_of((2,), row) / len(rows) for row in rows}

@@ -149,7 +149,7 @@ def _with_wildcards(
     row_of_person = row_of_person.reshape(-1)
     persons = np.bincount(row_of_person)
     records = np.bincount(row_of_person, weights=table.records_of_person).astype(np.int64)
-    found = wildcards.matched(rows, persons, records)
+    found = wildcards.matched(rows, np.column_stack([persons, records]).astype(np.float64))
     too_few = np.flatnonzero((found[:, 0] < limits.least_persons) | (found[:, 1] < limits.least_records))
     order = too_few[np.argsort(found[too_few, 0], kind="stable")]
     wildcards.hide_cells(rows, persons, records, order, _subsets(costs), limits.least_persons, limits.least_records)

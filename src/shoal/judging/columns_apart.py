@@ -1,4 +1,4 @@
-"""How well columns, alone and together, tell persons apart: distinction and separation."""
+"""How well columns, alone and together, tell persons apart: distinction, separation, and combinations that are rare."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ IntArray = NDArray[np.int64]
 
 MOST_SETS = 1_000
 """So many sets of columns are looked at, the small ones first."""
+RARE = (1, 3, 5)
+"""Combinations of values that at most so many persons have are counted."""
 MOST_PERSONS = 200_000
 """Of more persons single columns and pairs are looked at only."""
 
@@ -22,7 +24,8 @@ def columns_apart(
     """Distinction and separation of columns and of their combinations, by names joined with a plus.
 
     Distinction is the number of different values divided by the persons; separation the share of all pairs of persons
-    who differ (Motwani and Xu 2007).
+    who differ (Motwani and Xu 2007). `rare_1`, `rare_3` and `rare_5` are how many combinations of values at most 1, 3
+    and 5 persons have (as sdcMicro's riskyCells counts them).
 
     Parameters
     ----------
@@ -63,4 +66,5 @@ def _largest(n_columns: int, n_persons: int) -> int:
 def _apart(persons: IntArray, n: int) -> dict[str, float]:
     pairs = n * (n - 1) // 2
     alike = int((persons * (persons - 1) // 2).sum())
-    return {"distinction": len(persons) / n, "separation": 1.0 if not pairs else (pairs - alike) / pairs}
+    rare = {f"rare_{most}": int(np.count_nonzero(persons <= most)) for most in RARE}
+    return {"distinction": len(persons) / n, "separation": 1.0 if not pairs else (pairs - alike) / pairs, **rare}

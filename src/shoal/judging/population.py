@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.judging.columns_apart import columns_apart
 from shoal.judging.households import HouseholdRisk, household_risk
+from shoal.judging.log_linear import log_linear_risk
 from shoal.judging.observation import Observation
 from shoal.judging.suda import SudaRisk, suda_of
 from shoal.models.individual_risk import individual_risk
@@ -32,6 +33,8 @@ IntArray = NDArray[np.int64]
 
 ABOVE = (0.05, 0.2, 0.5)
 """Risks above which persons are counted."""
+MOST_FREQUENCIES = 1_000
+"""So many pairs of f and F are told, those of the largest risk."""
 SMALL_CLASSES = (2, 3, 5)
 """Sizes of classes below which persons are counted."""
 
@@ -61,6 +64,9 @@ class PopulationRisk:
     global_risk, expected_reidentifications, max_risk
         The mean, sum and maximum over persons of the individual risk (Benedetti and Franconi): the chance to be found
         by somebody who knows the quasi-identifiers of everybody in the population. Without weights it is 1/f.
+    frequencies, other_classes
+        f, F and the individual risk of single classes, and how many classes have just these: those of the largest risk
+        first, a thousand pairs of f and F at the most; and how many classes have others.
     uniques
         How many persons of the population are unique, by estimator.
     log_linear
@@ -83,6 +89,8 @@ class PopulationRisk:
     global_risk: float
     expected_reidentifications: float
     max_risk: float
+    frequencies: tuple[dict[str, float], ...]
+    other_classes: int
     uniques: dict[str, float | None]
     log_linear: dict[str, float]
     households: HouseholdRisk | None = None
@@ -99,6 +107,7 @@ def population_risk(
     schema: Schema,
     *,
     in_table: IntArray | None = None,
+    matched: tuple[IntArray, FloatArray] | None = None,
     of_columns: bool = True,
 ) -> PopulationRisk:
     """The risk of a table as it is seen, drawn as the sample says.
@@ -107,20 +116,21 @@ def population_risk(
     ----------
     in_table
         How many persons of a population table fit what each group shows, where there is one.
+    matched
+        Where a hidden cell matches anything: f and F of all who match what each group shows. Estimators of uniques, and
+        what is told of columns, go by rows that look the same.
     of_columns
         Whether special uniques and columns are looked at too.
     """
     class_of_person, n_classes = classes_of_persons(seen.group_of_record, seen.person_of_record, seen.n_persons)
     persons = np.bincount(class_of_person, minlength=n_classes)
     weight = of_persons(sample.weight, seen)
-    if weight is None:
-        in_population = persons.astype(np.float64)
-        total = None
-    else:
-        in_population = np.bincount(class_of_person, weights=weight, minlength=n_classes).astype(np.float64)
-        total = math.fsum(weight.tolist())
-    risk_of_class = individual_risk(persons, in_population)
+    in_population = np.bincount(class_of_person, weights=weight, minlength=n_classes).astype(np.float64)
+    total = None if weight is None else math.fsum(weight.tolist())
+    f, population = (persons, in_population) if matched is None else matched
+    risk_of_class = individual_risk(f, population)
     risk = risk_of_class[class_of_person]
+    frequencies, other_classes = _frequencies(f, population, risk_of_class)
     codes = [
         classes_of_persons(code_values(frame[name])[0], seen.person_of_record, seen.n_persons)
         for name in schema.quasi_names
@@ -132,14 +142,16 @@ def population_risk(
         population=total,
         fraction=None if total is None else sizes.fraction,
         classes=n_classes,
-        sample_uniques=sizes.uniques,
-        below={str(k): int(persons[persons < k].sum()) for k in SMALL_CLASSES},
+        sample_uniques=int(persons[f == 1].sum()),
+        below={str(k): int(persons[f < k].sum()) for k in SMALL_CLASSES},
         global_risk=expected / seen.n_persons,
         expected_reidentifications=expected,
         max_risk=float(risk_of_class.max()),
+        frequencies=frequencies,
+        other_classes=other_classes,
         uniques={} if total is None else population_uniques(sizes),
         log_linear={} if weight is None else log_linear_risk(codes, class_of_person, persons, weight),
-        households=_households(seen, sample, class_of_person, persons, in_population),
+        households=_households(seen, sample, class_of_person, f, population),
         strata=_strata(seen, sample, weight, risk),
         journalist=None if in_table is None else _journalist(seen, in_table),
         suda=suda_of(codes, schema.quasi_names, fraction=sizes.fraction if total is not None else None)
@@ -147,6 +159,17 @@ def population_risk(
         else None,
         columns=columns_apart(codes, schema.quasi_names) if of_columns else None,
     )
+
+
+def _frequencies(f: IntArray, population: FloatArray, risk: FloatArray) -> tuple[tuple[dict[str, float], ...], int]:
+    """f, F and the risk of classes, and how many have just these, the largest risk first; and how many have others."""
+    pairs, first, classes = np.unique(np.stack([f, population], axis=1), axis=0, return_index=True, return_counts=True)
+    at = np.argsort(-risk[first], kind="stable")[:MOST_FREQUENCIES]
+    told = tuple(
+        {"f": int(pairs[i, 0]), "F": float(pairs[i, 1]), "risk": float(risk[first[i]]), "classes": int(classes[i])}
+        for i in at
+    )
+    return told, len(f) - int(classes[at].sum())
 
 
 def _journalist(seen: Observation, in_table: IntArray) -> dict[str, float]:
@@ -220,32 +243,3 @@ def classes_of_persons(
 def _numbered(values: IntArray) -> tuple[IntArray, int]:
     distinct, numbers = np.unique(values, return_inverse=True)
     return numbers.reshape(-1).astype(np.int64), len(distinct)
-
-
-def log_linear_risk(
-    codes: list[tuple[IntArray, int]],
-    class_of_person: IntArray,
-    persons: IntArray,
-    weight: FloatArray,
-    *,
-    is_population: bool = True,
-) -> dict[str, float]:
-    """Of the sample uniques, how many are expected to be unique in the population, and how many to be found.
-
-    A Poisson log-linear model of main effects says how many persons a cell of the quasi-identifiers is expected to
-    have (Skinner and Shlomo 2008): mu of the sample, mu/pi of the population, pi the share that was drawn.
-
-    Parameters
-    ----------
-    is_population
-        Whether the mean of the population is mu/pi, as in the paper; else it is mu, as sdcMicro's modRisk has it.
-    """
-    n = len(class_of_person)
-    expected = np.full(n, float(n))
-    for code, n_codes in codes:
-        expected *= np.bincount(code, minlength=n_codes)[code] / n
-    alone = persons[class_of_person] == 1
-    pi = np.minimum(1.0, 1 / weight[alone])
-    rest = expected[alone] * (1 - pi) / (pi if is_population else 1.0)
-    found = np.where(rest > 0, -np.expm1(-rest) / np.where(rest > 0, rest, 1), 1.0)
-    return {"uniques": math.fsum(np.exp(-rest).tolist()), "found": math.fsum(found.tolist())}

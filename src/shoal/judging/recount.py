@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import time
 from typing import Any
 
@@ -77,7 +77,8 @@ NO_GROUPS = (
 
 MATCHES_ANYTHING = (
     "A hidden cell is counted as matching anything, as sdcMicro does: models count for each row all who match it. "
-    "Risks are those of rows that look the same. Whoever knows what is hidden of a person may rule out some who match."
+    "Risks are those of rows that look the same, but for individual risks in a population. Whoever knows what is "
+    "hidden of a person may rule out some who match."
 )
 
 
@@ -91,8 +92,16 @@ EPISODES = (
     "are asked about episodes as they are published, and about persons as the steward knows them; both must hold."
 )
 
-Drawn = tuple[Sample | None, PopulationTable | None]
-"""How the records of a table were drawn, in its order, and the population that they were drawn from."""
+
+@dataclass(frozen=True)
+class Drawn:
+    """How the records of a table were drawn, in its order, and the population that they were drawn from."""
+
+    sample: Sample | None = None
+    population: PopulationTable | None = None
+    is_told: bool = True
+    """Whether the risk in the population is told, beside what models need to know of it."""
+
 
 RECORDS_SHOWN = frozenset({"records", "most_records_of_value", "distinct_values"})
 """What can be counted without knowing whose a record is."""
@@ -160,17 +169,21 @@ def look_at_release(
     limit: AloneLimit | None = None,
     sample: Sample | None = None,
     population: PopulationTable | None = None,
+    tells_population: bool = True,
 ) -> tuple[Risk, Verdict]:
     """A published table, or tables; what they do not show is taken from what the steward keeps (`linked`, `excluded`).
 
     What the table is taken to be is said by its mask, and by nothing in the table. A release in which more persons than
     `limit` says are alone in their group by what else leaves does not hold. How the records were drawn is said by
-    `sample`, in the order of the table; `population` is the table that they were drawn from.
+    `sample`, in the order of the table; `population` is the table that they were drawn from. The risk in it is left out
+    where only the verdict is asked for (`tells_population=False`).
     """
     risk, verdict, alone = _look_at_release(
         frame, schema, models, mask=mask, tables=tables or {}, linked=linked, excluded=excluded,
-        drawn=(sample, population),
+        drawn=Drawn(sample, population, tells_population),
     )  # fmt: skip
+    if not tells_population:
+        return _with_alone(risk, alone), (limit or AloneLimit()).judged(verdict, alone, schema)
     if sample is not None and risk.population is None and mask.links_values and mask.shows_groups:
         seen = Observation.of_frame(frame, schema if schema.links_records else replace(schema, person=None,
                                     person_ids="pseudonyms"))  # fmt: skip
@@ -229,7 +242,7 @@ def _look_at_linked(
     if several:
         problems.append(f"{several:,} of {seen.n_persons:,} persons have records in more than one group.")
     if mask.matches_anything:
-        return _look_at_wildcards(seen, frame, schema, models, problems)
+        return _look_at_wildcards(seen, frame, schema, models, drawn, problems)
     needs = NEEDS.union(*(model.needs for model in models))
     counts = seen.counts(needs)
     if not mask.shows_groups:  # without what the steward keeps nobody can tell
@@ -238,17 +251,19 @@ def _look_at_linked(
             notes=[GROUPS_HIDDEN if mask.takes_groups else NO_GROUPS],
         )  # fmt: skip
         return measure_risk(seen, counts), _saying_why(verdict, models, ()), _alone_in_whole(seen, frame, schema)
-    counts = with_population(counts, seen, frame, schema, drawn[1], form=mask.form)
+    counts = with_population(counts, seen, frame, schema, drawn.population, form=mask.form)
     kept, misfits = _kept_counts(seen, excluded, models)
     if schema.weight in frame.columns:
-        counts = with_weights(counts, seen, drawn[0])
-    elif drawn[0] is not None:
-        kept = with_weights(kept or counts, seen, drawn[0])
+        counts = with_weights(counts, seen, drawn.sample)
+    elif drawn.sample is not None:
+        kept = with_weights(kept or counts, seen, drawn.sample)
     verdict = judge(models, counts, checked_from=PUBLISHED_TABLE, problems=[*problems, *misfits], steward=kept)
     why_not = ["the published quasi-identifiers may not be the real ones"]
     if rules_known(models) is None:
         why_not = ["no rules are known"]
-    risk = _with_population(measure_risk(seen, counts), seen, counts, drawn[0], frame, schema)
+    risk = measure_risk(seen, counts)
+    if drawn.is_told:
+        risk = _with_population(risk, seen, counts, drawn.sample, frame, schema)
     return risk, _saying_why(verdict, models, why_not), look_for_alone(seen, frame, schema)
 
 
@@ -295,7 +310,12 @@ def _look_at_apart(
 
 
 def _look_at_wildcards(
-    seen: Observation, frame: pl.DataFrame, schema: Schema, models: Sequence[Model], problems: list[str]
+    seen: Observation,
+    frame: pl.DataFrame,
+    schema: Schema,
+    models: Sequence[Model],
+    drawn: Drawn,
+    problems: list[str],
 ) -> tuple[Risk, Verdict, Alone]:
     """A release whose hidden cells match anything: for each row the persons and records of all that match it."""
     counts = seen.counts(NEEDS)
@@ -305,14 +325,18 @@ def _look_at_wildcards(
     for name in schema.quasi_names:
         shown = frame[name].cast(pl.String).gather(first)
         codes.append(np.where((shown == ANYTHING).fill_null(False).to_numpy(), -1, code_values(shown)[0]))
-    found = matched(np.stack(codes, axis=1).astype(np.int32), counts.persons, counts.records)
-    crowd = replace(_knowing(counts, frozenset({"persons", "records"})), persons=found[:, 0], records=found[:, 1])
+    weighed = with_weights(counts, seen, drawn.sample).population
+    weights = counts.persons if weighed is None or weighed.weights is None else weighed.weights
+    counted = np.column_stack([counts.persons, counts.records, weights]).astype(np.float64)
+    found = matched(np.stack(codes, axis=1).astype(np.int32), counted)
+    persons, records = found[:, :2].astype(np.int64).T
+    crowd = replace(_knowing(counts, frozenset({"persons", "records"})), persons=persons, records=records)
     verdict = judge(models, crowd, checked_from=PUBLISHED_TABLE, problems=problems, notes=[MATCHES_ANYTHING])
-    return (
-        measure_risk(seen, counts),
-        _saying_why(verdict, models, ["groups overlap"]),
-        look_for_alone(seen, frame, schema),
-    )
+    risk = measure_risk(seen, counts)
+    if drawn.sample is not None and drawn.is_told:
+        told = population_risk(seen, drawn.sample, frame, schema, matched=(persons, found[:, 2]))
+        risk = replace(risk, population=told)
+    return risk, _saying_why(verdict, models, ["groups overlap"]), look_for_alone(seen, frame, schema)
 
 
 def told_by_records(counts: GroupCounts) -> dict[str, tuple[int, int]]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,11 @@ def suda_of(codes: Sequence[tuple[IntArray, int]], names: Sequence[str], *, frac
 
 
 def suda_scores(
-    codes: Sequence[tuple[IntArray, int]], *, max_size: int | None = None, fraction: float = DIS_FRACTION
+    codes: Sequence[tuple[IntArray, int]],
+    *,
+    max_size: int | None = None,
+    fraction: float = DIS_FRACTION,
+    points: Literal["factorial", "sets"] = "factorial",
 ) -> SudaScores:
     """The SUDA2 score and the DIS score of every person (Elliot and others; Manning and others 2008).
 
@@ -89,6 +94,10 @@ def suda_scores(
         Up to how many columns a minimal sample unique may have; unless told as many as 5,000 sets allow.
     fraction
         The share of the population that is in the sample, by which it is told how likely a match of a unique is right.
+    points
+        What a minimal sample unique of s of the M columns counts: "factorial", (M - s)!; "sets", how many sets of
+        columns go beyond it, 2^(M - s) - 1, divided by how many sets of s columns there are (sdcMicro's
+        original_scores=FALSE).
     """
     from shoal.judging.observation import number_alike
 
@@ -101,11 +110,17 @@ def suda_scores(
     of_classes = [(code[first].astype(np.int32), n_codes) for code, n_codes in codes]
     score, of_columns = np.zeros(n_whole), np.zeros((n_whole, n_columns))
     for columns, alone in _minimal(of_classes, sizes.astype(np.int64), largest):
-        points = float(math.factorial(n_columns - len(columns)))
-        score[alone] += points
-        of_columns[alone[:, None], columns] += points
+        counted = _points(n_columns, len(columns), points)
+        score[alone] += counted
+        of_columns[alone[:, None], columns] += counted
     score = score[whole]
     return SudaScores(score, _dis(sizes, n_columns, score, fraction), of_columns[whole], largest)
+
+
+def _points(n_columns: int, size: int, points: str) -> float:
+    if points == "factorial":
+        return float(math.factorial(n_columns - size))
+    return (2 ** (n_columns - size) - 1) / math.comb(n_columns, size)
 
 
 def _largest(n_columns: int) -> int:

@@ -8,16 +8,15 @@ from shoal.kernels.compiling import kernel
 
 
 @kernel
-def matched(code, persons, records):
-    """For each row the persons and records of all rows that match it, itself included.
+def matched(code, counted):
+    """For each row the sums of what was counted (a column each) over all rows that match it, itself included.
 
     Rows are different from one another, so that two of them match only where one has a hidden cell.
     """
     n, n_columns = code.shape
-    sums = np.empty((n, 2), np.int64)
+    sums = counted.copy()
     hides = np.zeros(n, np.bool_)
     for i in range(n):
-        sums[i, 0], sums[i, 1] = persons[i], records[i]
         for j in range(n_columns):
             hides[i] = hides[i] or code[i, j] < 0
     for i in range(n):
@@ -32,10 +31,9 @@ def matched(code, persons, records):
                     is_match = False
                     break
             if is_match:
-                sums[i, 0] += persons[other]
-                sums[i, 1] += records[other]
-                sums[other, 0] += persons[i]
-                sums[other, 1] += records[i]
+                for what in range(counted.shape[1]):
+                    sums[i, what] += counted[other, what]
+                    sums[other, what] += counted[i, what]
     return sums
 
 

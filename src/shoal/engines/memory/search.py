@@ -90,7 +90,7 @@ def _judged(job: Job, coded: Coded, grouping: Grouping, rng: np.random.Generator
     return look_at_release(
         published.frame, table.schema, sought, mask=type(job.mask), tables=published.tables, linked=published.linked,
         excluded=published.excluded, limit=AloneLimit(allow_alone=True), sample=sample_of(table, published),
-        population=coded.population,
+        population=coded.population, tells_population=False,
     )[1]  # fmt: skip
 
 
