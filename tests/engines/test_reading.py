@@ -42,6 +42,7 @@ CSV: dict[str, tuple[dict[str, bytes], CsvOptions]] = {
     "line ends of two kinds": ({"t.csv": b"p,q\n1,2\r3,4\n"}, CsvOptions()),
     "white space": ({"t.csv": b" p ,q\n 1 , a b \n2,\t\n"}, CsvOptions()),
     "texts that mean missing": ({"t.csv": b"p,q\n1,NA\n2,\n.,na\n"}, CsvOptions(missing=("NA", "."))),
+    "texts that mean missing in one": ({"t.csv": b"p,q\n1,NA\nNA,\n.,x\n"}, CsvOptions(missing_in={"q": ("NA",)})),
     "decimal commas": ({"t.csv": b"p;q;r\n1;2,5;3,5\n2;1;x,y\n"}, CsvOptions(decimal=",")),
     "commas that are not asked for": ({"t.csv": b"p;q\n1;2,5\n2;1,5\n"}, CsvOptions()),
     "a delimiter that is found": ({"t.csv": b"p|q\n1|2,3\n"}, CsvOptions()),

@@ -38,7 +38,7 @@ def test_a_german_table_is_read_without_a_word(tmp_path: Path) -> None:
     csv = reading.source.csv
     assert csv is not None
     assert (csv.delimiter, csv.encoding, csv.decimal, csv.thousands) == (";", "cp1252", ",", ".")
-    assert csv.missing == ("", "k.A.")
+    assert (csv.missing, csv.missing_in) == (("",), {"Gewicht (kg)": ("k.A.",)})
     assert csv.date_format == {"Geburtsdatum": "dd.mm.yyyy", "Aufnahmedatum": "dd.mm.yyyy"}
     assert not questions(reading.findings)
     assert reading.frame["Aufnahmedatum"].str.to_date("%Y-%m-%d").is_between(date(2023, 1, 1), date(2023, 12, 28)).all()
@@ -235,6 +235,26 @@ def test_marks_among_numbers_mean_missing(tmp_path: Path) -> None:
     assert column(reading, "b") == ["2024-01-30", None, "2024-02-01"]
     assert column(reading, "c") == ["NA", "b", "b"], "a text among texts may be a value"
     assert not any("k.A." in note for note in reading.notes)
+
+
+def test_a_mark_of_one_column_is_a_value_of_another(tmp_path: Path) -> None:
+    content = "weight;grade;note\n80;k.A.;x\nk.A.;one;k.A.\n70;two;-\n-;k.A.;y\n"
+    reading = read(tmp_path, content)
+    csv = reading.source.csv
+    assert csv is not None
+    assert (csv.missing, csv.missing_in) == (("",), {"weight": ("-", "k.A.")})
+    assert column(reading, "weight") == ["80", None, "70", None]
+    assert column(reading, "grade") == ["k.A.", "one", "two", "k.A."]
+    assert column(reading, "note") == ["x", "k.A.", "-", "y"]
+    told = read(tmp_path, content, missing_in={"grade": ["k.A."]})
+    assert column(told, "grade") == [None, "one", "two", None]
+    assert column(told, "weight") == ["80", None, "70", None], "other columns are still looked at"
+    assert column(read(tmp_path, content, missing=[""]), "weight") == ["80", "k.A.", "70", "-"]
+    assert column(read(tmp_path, content, missing_in={"weight": []}), "weight") == ["80", "k.A.", "70", "-"]
+    with pytest.raises(SchemaError, match=r"missing_in names 'wieght'(?s:.)*Did you mean 'weight'"):
+        read(tmp_path, content, missing_in={"wieght": ["-"]})
+    with pytest.raises(ParameterError, match="tuple of texts"):
+        CsvOptions(missing_in={"weight": "-"})  # type: ignore[dict-item]
 
 
 def test_a_first_line_like_a_record_is_asked_for(tmp_path: Path) -> None:

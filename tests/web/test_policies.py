@@ -73,6 +73,7 @@ MEND = {
 }  # fmt: skip
 SOURCE = {
     "delimiter": ";", "encoding": "latin-1", "quote": "'", "decimal": ",", "missing": ["", "k.A."], "thousands": ".",
+    "missing_in": {"age": ["-9"]},
     "date_format": {"born": "dd.mm.yyyy"}, "header": True, "member": "visits.csv", "labels": "values", "sheet": "S",
     "rename": [{"Alter": "age"}], "join": {"person_file": "persons.csv", "on": {"id": "who"}},
 }  # fmt: skip

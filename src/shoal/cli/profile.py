@@ -94,8 +94,8 @@ def _source_text(policy: Policy, reading: Reading) -> str:
     if found is not None and len(reading.source.paths) == 1:
         main = {"delimiter": found.delimiter, "encoding": found.encoding, "decimal": found.decimal,
                 "thousands": found.thousands, "date_format": dict(found.date_format)}  # fmt: skip
-        others = {"quote": found.quote, "missing": list(found.missing)}
-        usual = {"quote": '"', "missing": [""]}
+        others = {"quote": found.quote, "missing": list(found.missing), "missing_in": dict(found.missing_in)}
+        usual = {"quote": '"', "missing": [""], "missing_in": {}}
         told = {**main, **{key: value for key, value in others.items() if value != usual[key]}, **told}
     if not told:
         return ""

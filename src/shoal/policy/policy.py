@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 Known = Mapping[Literal["method", "mask"], Registry[Any]]
 """The methods and masks that there are, where a policy is checked against them."""
 CSV_OPTIONS = (
-    "delimiter", "encoding", "quote", "decimal", "missing", "thousands", "date_format", "header", "member",
+    "delimiter", "encoding", "quote", "decimal", "missing", "missing_in", "thousands", "date_format", "header",
+    "member",
 )  # fmt: skip
 """The keys of [source] that say how CSV files are written."""
 DEFAULT_METHOD: Final = "balance-tree"
@@ -97,6 +98,7 @@ class SourceChoices(Choices):
     quote: str | None = None
     decimal: Literal[".", ","] | None = None
     missing: tuple[str, ...] | None = None
+    missing_in: dict[str, tuple[str, ...]] | None = None
     thousands: Literal["", ".", ",", "'", " "] | None = None
     date_format: Annotated[dict[str, str], BeforeValidator(_as_forms), AfterValidator(_forms)] | None = None
     header: StrictBool | None = None

@@ -158,7 +158,7 @@ def texts_of(name: str, data: bytes, options: CsvOptions) -> Texts:
 
 def values_of(texts: Texts, path: Path, options: CsvOptions) -> Reading:
     """The fields of a file as values: some of them missing, numbers and dates in the forms that shoal reads."""
-    frame = with_missing(texts.frame, options.missing)
+    frame = with_missing(texts.frame, options)
     changed, notes = changes(texts.name, frame.lazy(), options, texts.lines)
     source = Source((path,), "csv", replace(options, delimiter=texts.delimiter))
     return Reading(frame.with_columns(changed), source, (*texts.notes, *notes), texts.lines)
@@ -206,7 +206,7 @@ class CsvBlocks:
         """The records, block by block, each read as `read_csv` reads a file."""
         n_records, self.quotes = 0, Quotes()
         for block in self.cut():
-            frame, quotes = records_of_block(block, self.head, self.given.missing)
+            frame, quotes = records_of_block(block, self.head, self.given)
             n_records += len(frame)
             self.quotes = self.quotes.and_(quotes)
             yield frame
@@ -282,12 +282,12 @@ class CsvBlocks:
             )
 
 
-def records_of_block(block: Block, head: Head, missing: Iterable[str]) -> tuple[pl.DataFrame, Quotes]:
+def records_of_block(block: Block, head: Head, options: CsvOptions) -> tuple[pl.DataFrame, Quotes]:
     """The records of a block, and what there is to tell of quotes in them."""
     data = head.end_sign + block.content  # whatever stands before a record, LineCheck looks at it
     text = replace(head.text, data=data, first_line=block.line - 1)
     body = _read_body(text, 1, len(data), len(head.names), head.line_end)
-    return with_missing(_named(body.columns, head.names), missing), _quotes(body, data, text.quote)
+    return with_missing(_named(body.columns, head.names), options), _quotes(body, data, text.quote)
 
 
 def read_csv_blocks(
@@ -545,13 +545,18 @@ def _quotes(body: _Body, data: bytes, quote: str) -> Quotes:
 # The values
 
 
-def with_missing(frame: AnyFrame, missing: Iterable[str]) -> AnyFrame:
-    """The texts of a file with nulls for those that mean missing."""
-    texts = list(missing)
-    if not texts:
+def with_missing(frame: AnyFrame, options: CsvOptions) -> AnyFrame:
+    """The texts of a file with nulls for those that mean missing, in all columns or in one."""
+    texts = list(options.missing)
+    if texts:
+        is_missing = pl.all() == texts[0] if len(texts) == 1 else pl.all().is_in(texts)
+        frame = frame.with_columns(pl.when(~is_missing).then(pl.all()))
+    if not options.missing_in:
         return frame
-    is_missing = pl.all() == texts[0] if len(texts) == 1 else pl.all().is_in(texts)
-    return frame.with_columns(pl.when(~is_missing).then(pl.all()))
+    own = {name: list(marks) for name, marks in options.missing_in.items() if name in frame.collect_schema().names()}
+    return frame.with_columns(
+        pl.when(~pl.col(name).is_in(marks)).then(pl.col(name)).alias(name) for name, marks in own.items()
+    )
 
 
 # Lines and words

@@ -61,7 +61,8 @@ class Told:
         if isinstance(told.get("date_format"), str):
             told["date_format"] = {"": told["date_format"]}
         by_column = {"date_format"} if "" not in told.get("date_format", {"": ""}) else set()  # others are still found
-        return cls(CsvOptions(**told), FOUND - set(told) | by_column)
+        by_column |= {"missing_in"} if "missing" not in told else set()
+        return cls(CsvOptions(**told), FOUND - {*told, "missing_in"} | by_column)
 
 
 def read_detected(path: Path, csv: CsvOptions, found: Collection[str]) -> Reading:
@@ -131,7 +132,8 @@ def _notes(name: str, findings: Sequence[Finding], csv: CsvOptions) -> list[str]
         for each in findings
         if each.what in usual and each.reading != usual[each.what]
     ]
-    notes += [f"{name}: {each.reason}" for each in findings if each.what == "missing" or each.is_asked]
+    notes += [f"{name}, '{each.column}': {each.reason}" for each in findings if each.what == "missing_in"]
+    notes += [f"{name}: {each.reason}" for each in findings if each.is_asked]
     return notes
 
 
@@ -186,7 +188,7 @@ class Look:
                 self._at_column(column, seen)
 
     def _at_column(self, column: pl.Series, seen: ColumnLook) -> None:
-        known = column.filter(~column.is_in(list(self.csv.missing))).drop_nulls()
+        known = column.filter(~column.is_in(self.csv.means_missing(column.name))).drop_nulls()
         if not seen.n_values and len(known):
             first = known.head(SAMPLE_VALUES).rename("text")
             shapes = Counter(
@@ -215,7 +217,7 @@ class Look:
             findings += numbers
         asked = {each.column: TEXT for each in findings if each.is_asked and each.column}
         csv = replace(csv, date_format={**csv.date_format, **asked})  # what is in doubt stays as it is
-        if "missing" in self.find:
+        if "missing_in" in self.find:
             csv, marks = self._missing(csv)
             findings += marks
         return csv, findings
@@ -340,21 +342,23 @@ class Look:
     # missing
 
     def _missing(self, csv: CsvOptions) -> tuple[CsvOptions, list[Finding]]:
-        """Known marks in columns that hold numbers or dates besides: they can mean nothing else there."""
-        own = {name: seen for name, seen in self.columns.items() if seen.n_marks and self._is_measured(name, seen, csv)}
-        if not own:
-            return csv, []
-        marks = Counter[str]()
-        for seen in own.values():
-            marks += seen.marks
-        listed = ", ".join(f"'{name}'" for name in own)
-        reason = (
-            f"{counted(len(marks), 'text')} that usually {'means' if len(marks) == 1 else 'mean'} missing stand"
-            f"{'s' if len(marks) == 1 else ''} {sum(marks.values()):,} times among nothing but numbers or dates, in "
-            f"{listed}."
-        )
-        csv = replace(csv, missing=tuple(dict.fromkeys([*csv.missing, *sorted(marks)])))
-        return csv, [Finding(what="missing", reading=f"{len(marks):,}", reason=reason)]
+        """Known marks in columns that hold numbers or dates besides: there, and there only, they can mean nothing else.
+
+        Columns whose marks are told have no others.
+        """
+        own = {name: seen for name, seen in self.columns.items()
+               if seen.n_marks and name not in csv.missing_in and self._is_measured(name, seen, csv)}  # fmt: skip
+        findings = [
+            Finding(
+                what="missing_in", column=name, reading=f"{len(seen.marks):,}",
+                reason=f"{counted(len(seen.marks), 'text')} that usually {'means' if len(seen.marks) == 1 else 'mean'} "
+                f"missing stand{'s' if len(seen.marks) == 1 else ''} {seen.n_marks:,} times among nothing but numbers "
+                "or dates.",
+            )
+            for name, seen in own.items()
+        ]  # fmt: skip
+        found = {name: tuple(sorted(seen.marks)) for name, seen in own.items()}
+        return replace(csv, missing_in={**csv.missing_in, **found}), findings
 
     def _is_measured(self, name: str, seen: ColumnLook, csv: CsvOptions) -> bool:
         if not seen.n_values or 4 * seen.n_values < seen.n_marks:
@@ -411,7 +415,7 @@ def _notes_on_nearly_dates(texts: Texts, look: Look) -> list[str]:
             if name in look.csv.date_format or not n_dates or n_dates < NEARLY * seen.n_values:
                 continue
             column = texts.frame[name]
-            known = ~column.is_in(list(look.csv.missing)) & ~column.is_in(list(seen.marks))
+            known = ~column.is_in([*look.csv.means_missing(name), *seen.marks])
             is_wrong = known & texts.frame.select(as_iso(name, form).is_null()).to_series()
             count = int(is_wrong.sum())
             if count:

@@ -76,19 +76,18 @@ def read(
 
     each = [source(path) for path in paths]
     persons = [] if join is None else [source(join.person_file)]
-    _refuse_absent_dates(told.csv, [*each, *persons])
+    _refuse_absent(told.csv, [*each, *persons])
     records = put_under_one_another(each, rename)
     return records if join is None else join_persons(records, persons[0], join)
 
 
-def _refuse_absent_dates(csv: CsvOptions, readings: Sequence[Reading]) -> None:
-    """Refuse forms of dates that are told of columns which no file has."""
+def _refuse_absent(csv: CsvOptions, readings: Sequence[Reading]) -> None:
+    """Refuse forms of dates and marks of missing values that are told of columns which no file has."""
     known = [column for reading in readings for column in reading.frame.columns]
-    for column in csv.date_format:
+    named = [("date_format", column) for column in csv.date_format] + [("missing_in", name) for name in csv.missing_in]
+    for what, column in named:
         if column and column not in known:
-            raise SchemaError(
-                f"date_format names '{column}', but no file has such a column.{did_you_mean(column, known)}"
-            )
+            raise SchemaError(f"{what} names '{column}', but no file has such a column.{did_you_mean(column, known)}")
 
 
 def profile(source: Any, *, csv: HowWritten = None) -> table_profile.Profile:

@@ -37,7 +37,9 @@ class CsvOptions:
     decimal
         "," turns columns in which every value is a number with a decimal comma into numbers with a decimal point.
     missing
-        The texts that mean a missing value.
+        The texts that mean a missing value, in every column.
+    missing_in
+        By column, further texts that mean a missing value there; in other columns they are values.
     thousands
         What stands between thousands: ".", ",", "'" or a space; an empty string for nothing.
     date_format
@@ -54,6 +56,7 @@ class CsvOptions:
     quote: str = '"'
     decimal: str = "."
     missing: tuple[str, ...] = ("",)
+    missing_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     thousands: str = ""
     date_format: Mapping[str, str] = field(default_factory=dict)
     header: bool = True
@@ -73,13 +76,18 @@ class CsvOptions:
                 "The sign between thousands must be '.', ',', an apostrophe, a space or empty, and no decimal sign."
             )
         object.__setattr__(self, "date_format", {column: check_form(form) for column, form in self.date_format.items()})
-        missing: object = self.missing
-        if isinstance(missing, str):
+        marks: tuple[object, ...] = (self.missing, *self.missing_in.values())
+        if any(isinstance(each, str) for each in marks):
             raise ParameterError("The texts that mean missing must be a tuple of texts, such as ('', 'NA').")
+        object.__setattr__(self, "missing_in", {column: tuple(each) for column, each in self.missing_in.items()})
         if not _is_text_encoding(self.encoding):
             raise ParameterError(
                 f"'{self.encoding}' is not a text encoding that Python knows. Use utf-8, latin-1, cp1252 or utf-16."
             )
+
+    def means_missing(self, column: str) -> list[str]:
+        """The texts that mean a missing value in a column."""
+        return [*self.missing, *self.missing_in.get(column, ())]
 
     def written_in(self, encoding: str) -> CsvOptions:
         """How a file is written that was read so: in another encoding, which the reader of a release finds easier."""

@@ -363,7 +363,8 @@ def columns_in(project: Project, path: Path) -> list[str]:
         sample = project.folder / "cache" / f"start-{secrets.token_hex(6)}.csv"
         sample.write_bytes(start)
         try:
-            told = {key: value for key, value in project.chosen.csv.items() if key not in ("member", "date_format")}
+            of_columns = ("member", "date_format", "missing_in")
+            told = {key: value for key, value in project.chosen.csv.items() if key not in of_columns}
             return read(sample, csv=told).frame.columns
         finally:
             sample.unlink(missing_ok=True)

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.policy import Policy
-    from shoal.reading import CsvOptions, Join, Reading
+    from shoal.reading import Join, Reading
 STEPS = ("data", "columns", "risk", "protect", "release")
 RESULT_OF_STEP = {"data": "look", "risk": "assess", "protect": "release", "release": "handed-out"}
 """The result that makes a step done; the step `columns` is done when a policy can be made and roles are confirmed."""
@@ -447,8 +447,9 @@ class Project:
         told = {key: value for key, value in chosen.csv.items() if value is not None}
         found = self.found()
         source: dict[str, Any] = {**found, **told, **chosen.read_as}
-        if "date_format" in found and isinstance(told.get("date_format"), Mapping):
-            source["date_format"] = {**found["date_format"], **told["date_format"]}
+        for key in ("date_format", "missing_in"):  # by column
+            if key in found and isinstance(told.get(key), Mapping):
+                source[key] = {**found[key], **told[key]}
         if any(chosen.rename):
             source["rename"] = [dict(names) for names in chosen.rename]
         if chosen.person_file is not None and chosen.join_on:
@@ -590,17 +591,6 @@ class Project:
         )  # fmt: skip
 
     # The table
-
-    def csv_options(self) -> CsvOptions:
-        """How the CSV files are written."""
-        from shoal.reading import CsvOptions
-
-        given = {key: value for key, value in self._chosen.csv.items() if value is not None}
-        if "missing" in given:
-            given["missing"] = tuple(given["missing"])
-        if isinstance(given.get("date_format"), str):
-            given["date_format"] = {"": given["date_format"]}
-        return CsvOptions(**given)
 
     def source_paths(self) -> list[Path]:
         """The files of records."""

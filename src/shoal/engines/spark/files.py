@@ -243,7 +243,7 @@ class Piece:
             with path.open("rb") as file:
                 file.seek(self.start)
                 block = Block(file.read(self.length), 0, self.line)
-            frame, quotes = records_of_block(block, self.head, csv.missing)
+            frame, quotes = records_of_block(block, self.head, csv)
             return Reading(frame, Source((path,), "csv")), quotes
         return csv_of_bytes(path, read_bytes(path) if content is None else content, csv), Quotes()
 

@@ -58,7 +58,7 @@ class FileSource:
 
         With `found`, forms of values that are not told are found in all records, as the engine in memory does.
         """
-        blocks = read_csv_blocks(path, replace(options, missing=()))
+        blocks = read_csv_blocks(path, replace(options, missing=(), missing_in={}))
         name = f"'{path.name}'"
         look = Look(options, found.found if found is not None else frozenset(), blocks.options().delimiter or ",")
         parts = []
@@ -69,7 +69,7 @@ class FileSource:
             frame.write_parquet(parts[-1], compression="lz4")
         options, findings = look.found() if look.find else (options, [])
         refuse_unanswered(name, findings, dropped)
-        texts = with_missing(scan_parquet(parts), options.missing)
+        texts = with_missing(scan_parquet(parts), options)
         changed, notes = changes(name, texts, options)
         own = replace(options, delimiter=blocks.options().delimiter)
         return cls(path.name, texts.with_columns(changed), portion, own, (*blocks.notes(), *notes))

@@ -113,7 +113,9 @@ class HowWritten:
             with ui.element("div").classes("sh-written sh-wide"):
                 for what in CHOICES:
                     self._choice(what, found, findings)
-                self._missing(found, findings)
+                self._missing()
+                for column, marks in self._marks(found).items():
+                    self._marks_in(column, marks, findings)
                 for column, form in self._forms(found, findings).items():
                     self._date(column, form, findings)
 
@@ -137,15 +139,24 @@ class HowWritten:
         given: Any = None if value == FIND else value == "True" if what == "header" else value
         self.set_csv(what, given)
 
-    def _missing(self, found: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> None:
+    def _missing(self) -> None:
         told = self.told.get("missing")
-        marks = told if told is not None else found.get("missing", [""])
-        reason = next((each["reason"] for each in findings if each["what"] == "missing"), "")
-        why = "You said so. An empty field does too." if told is not None else reason or "An empty field always does."
-        layout.text_input("Also means missing", ", ".join(mark for mark in marks if mark), self._set_missing, hint=why)
+        why = "An empty field always does." if told is None else "You said so. An empty field does too."
+        layout.text_input("Also means missing, in every column", ", ".join(mark for mark in told or () if mark),
+                          lambda text: self.set_csv("missing", ["", *_listed(text)] if _listed(text) else None),
+                          hint=why)  # fmt: skip
 
-    def _set_missing(self, text: str) -> None:
-        self.set_csv("missing", ["", *(part.strip() for part in text.split(",") if part.strip())])
+    def _marks(self, found: Mapping[str, Any]) -> dict[str, Sequence[str]]:
+        """Columns that have texts of their own that mean missing."""
+        return {**(found.get("missing_in") or {}), **self.told.get("missing_in", {})}
+
+    def _marks_in(self, column: str, marks: Sequence[str], findings: Sequence[Mapping[str, Any]]) -> None:
+        told = self.told.get("missing_in", {})
+        reason = next((each["reason"] for each in findings
+                       if each["what"] == "missing_in" and each["column"] == column), "")  # fmt: skip
+        layout.text_input(f"Means missing in {column}", ", ".join(marks),
+                          lambda text: self.set_csv("missing_in", {**told, column: _listed(text)}),
+                          hint="You said so." if column in told else reason)  # fmt: skip
 
     def _forms(self, found: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         """Columns of dates with how they are read, but for those that are asked about elsewhere."""
@@ -169,6 +180,11 @@ class HowWritten:
             self.set_csv("date_format", {**others, **({} if value == FIND else {column: value})} or None)
 
         layout.select(f"Dates in {column}", shown, form if is_told else FIND, choose, hint=why)
+
+
+def _listed(text: str) -> list[str]:
+    """Texts as somebody lists them."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def without_hint(reason: str) -> str:
