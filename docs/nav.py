@@ -69,10 +69,10 @@ def formula(source: str, *_: Any, **__: Any) -> str:
 
 
 def entries_of(path: Path, docs: Path, *, section: str) -> list[Any]:
-    """A page; or the pages of a folder, folded under its title unless that is the section's own."""
+    """A page; or the pages of a folder, folded under the title of its index unless that is the section's own."""
     pages = pages_of(path)
     addresses: list[Any] = [page.relative_to(docs).as_posix() for page in pages]
-    if path.is_file() or not pages:
+    if path.is_file() or not pages or pages[0].name != "index.md":
         return addresses
     title = pages[0].read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
     return addresses if title == section else [{title: addresses}]

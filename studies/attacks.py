@@ -137,7 +137,7 @@ def conditions() -> tuple[str, str]:
 
 PAGE = """# What attackers get
 
-Made by `python -m studies.attacks`. The [attacks](../attacks/index.md) that know the original, on MovieLens 100K (943
+Made by `python -m studies.attacks`. The [attacks](../attacks.md) that know the original, on MovieLens 100K (943
 persons, 100,000 ratings; quasi-identifiers age, gender and ZIP) and on INFORMS 2008 (24,072 persons, 97,170
 conditions). Percent of the persons for whom the attacker is right, with a 95 % interval.
 

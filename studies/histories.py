@@ -572,8 +572,8 @@ def commit() -> str:
 
 PAGE = """# Nobody is found by their own records: what it costs
 
-Made by `python -m studies.histories`. The models [history-k](../models/history-k.md) and
-[count-k](../models/count-k.md) beside record risk 10 %, with what [attackers](attacks.md) get before and after. *m*
+Made by `python -m studies.histories`. The models [history-k](../models/histories.md#history-anonymity) and
+[count-k](../models/histories.md#count-anonymity) beside record risk 10 %, with what [attackers](attacks.md) get before and after. *m*
 values of a person are known; m = 0 asks for k persons per group. All releases but the first have count-k too, with the
 same k.
 
@@ -593,7 +593,7 @@ Next to others: values made coarser by hand; k^m-anonymity of values alone for t
 record risk 10 %; (k, k^m)-anonymity (Poulis and others, 2013), for which such groups are merged with near ones while
 that lowers the loss; no person ids. The rivals are plain implementations in `studies/km_anonymity.py`. They promise
 less than history-k: a value that a person has twice counts once, and hidden values are not
-[shared](../models/history-k.md#hidden-values-are-shared), so that they stand beside lines of ours in which these are
+[shared](../models/histories.md#hidden-values-are-shared), so that they stand beside lines of ours in which these are
 free. By the paper a value that is rare even at the last
 level below the root takes all values to the root; except where a line says so, rivals here hide such a value alone,
 which loses less.

@@ -134,7 +134,7 @@ def main() -> None:
 INTRODUCTION = """# What is learned from where a tree stopped
 
 Made by `python -m studies.minimality`. Trees that cut at the median stop where a cut would break a model, and whoever
-knows that can exclude ways to deal out a group's values: the [minimality attack](../attacks/minimality.md). Of each
+knows that can exclude ways to deal out a group's values: the [minimality attack](../attacks.md#minimality). Of each
 setting at most 300 groups with failed cuts are drawn; *blind* is a guess without the release, *by the group alone* the
 likeliest value among persons of the group with as many records, *knowing cuts* the same once it is known where the tree
 would have cut, with a 95 % interval. A rise above 0.1 is counted where it is so by three standard errors; so is a

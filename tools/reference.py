@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from markdown.extensions.toc import slugify
 
 import shoal
 from shoal import errors
@@ -198,7 +199,7 @@ def commands_table() -> Iterator[str]:
     yield from table(
         ("command", "what it does"),
         (
-            (f"[`shoal {name}`]({name}.md)", cell(context.command.get_short_help_str(200)))
+            (f"[`shoal {name}`](#shoal-{name})", cell(context.command.get_short_help_str(200)))
             for name, context in contexts().items()
         ),
     )
@@ -216,11 +217,11 @@ def flags_of_command(name: str) -> Iterator[str]:
     for flag in flags:
         if flag in group_of:
             taken.setdefault(group_of[flag], []).append(re.findall(r"`--[^`]*`", flag[0])[0])
-    yield from ("[Shared flags](shared-flags.md):", "")
+    yield from ("[Shared flags](#shared-flags):", "")
     for group, heading in SHARED.items():
         if group in taken:
             anchor = heading.replace(" ", "-")
-            yield f"- [{heading}](shared-flags.md#{anchor}): {', '.join(taken[group])}"
+            yield f"- [{heading}](#{anchor}): {', '.join(taken[group])}"
     yield ""
 
 
@@ -259,8 +260,8 @@ def python_page() -> str:
     lines = [
         "# Python: every public name", "", MADE, "",
         "Names stand in the package (`import shoal`, then `shoal.protect`) or in a module of it, as each is written "
-        "here. Methods and masks with their options are the classes of `shoal.methods` and `shoal.masks`, on "
-        "[a page of their own](parameters.md). [From Python](../how-to/from-python.md) shows them at work.", "",
+        "here. [Methods](../methods/index.md) and [masks](../masks/index.md) with their options are the classes of "
+        "`shoal.methods` and `shoal.masks`. [From Python](../how-to/from-python.md) shows them at work.", "",
     ]  # fmt: skip
     by_section: dict[str, list[str]] = {}
     homes = {**shoal._HOME, **{name: module for module, names in BESIDE.items() for name in names}}
@@ -381,24 +382,30 @@ KINDS: dict[str, Mapping[str, Any]] = {"models": MODELS, "methods": METHODS, "ma
 """The parts that have options, by the folder of their pages."""
 
 
-def parameters_page() -> str:
-    """Every parameter with the parts that have it; each is explained on the page of its part."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
-    for folder, registry in KINDS.items():
-        for name, thing in registry.items():
-            for parameter in parameters_of(thing):
-                found.setdefault(parameter, []).append((folder, name, flag_of(name, parameter, folder)))
-    rows = [
-        (f"`{parameter}`", f"[{name}](../{folder}/{name}.md)", folder.removesuffix("s"), flag)
-        for parameter in sorted(found)
-        for folder, name, flag in found[parameter]
-    ]
-    return "\n".join([
-        "# Every parameter", "", MADE, "",
-        "A parameter of a model, method or mask has the same name in Python and in a [policy file](../policy.md); the "
-        "flag says the same on the command line. Each is explained on the page that it leads to.", "",
-        *table(("parameter", "of", "which is a", "flag"), rows),
-    ]).rstrip() + "\n"  # fmt: skip
+def section_of(folder: str, name: str) -> tuple[Path, str, str]:
+    """Where a model, method or mask is explained: the page, the heading there, and the text below it.
+
+    Kin share a page. The heading is empty where the page is about nothing else.
+    """
+    place = f"<!-- made from the code: parameters of {name} -->"
+    for page in sorted((FOLDER.parent / folder).glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if place not in text:
+            continue
+        if text.count("<!-- made from the code: parameters of ") == 1:
+            return page, "", text
+        sections = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
+        for heading, below in zip(sections[1::2], sections[2::2], strict=True):
+            if place in below:
+                return page, heading, below
+    raise LookupError(f"No page in docs/{folder} has a place for the parameters of {name}: {place}")
+
+
+def place_of(folder: str, name: str) -> str:
+    """The address of the same, from the folder of the docs."""
+    page, heading, _ = section_of(folder, name)
+    anchor = slugify(heading, "-")
+    return f"{folder}/{page.name}" + (f"#{anchor}" if anchor else "")
 
 
 def parameters_table(folder: str, name: str) -> Iterator[str]:
@@ -411,7 +418,7 @@ def parameters_table(folder: str, name: str) -> Iterator[str]:
         (f"`{parameter}`", default_of(value), flag_of(name, parameter, folder), cell(meanings.get(parameter, "")))
         for parameter, value in parameters_of(thing).items()
     ]
-    yield from table(("parameter", "default", "flag", "meaning"), rows)
+    yield from table(("parameter", "default", "flag", "meaning"), rows) if rows else ("None.", "")
     if folder == "models":
         direction = "higher" if thing.higher_is_safer else "lower"
         merging = "keeps" if thing.monotone else "may break"
@@ -425,7 +432,7 @@ def keys_of_models() -> Iterator[str]:
         kept_apart = {field.name for field in dataclasses.fields(model) if field.metadata.get("is_kept_apart")}
         threshold, *others = [option for option in options_of(model) if option.name not in kept_apart]
         told = ", ".join(f"`{other.name}` ({_default_in_policy(other)})" for other in others)
-        rows.append((f"[`{name}`](models/{name}.md)", f"`{threshold.name}`", told))
+        rows.append((f"[`{name}`]({place_of('models', name)})", f"`{threshold.name}`", told))
     yield from table(("name", "threshold", "other parameters and their defaults"), rows)
 
 
@@ -435,7 +442,7 @@ def keys_of(folder: str) -> Iterator[str]:
     for name, part in KINDS[folder].items():
         for option in options_of(part):
             found.setdefault((option.name, option.help), {})[name] = option
-    names = ", ".join(f"[`{name}`]({folder}/{name}.md)" for name in KINDS[folder])
+    names = ", ".join(f"[`{name}`]({place_of(folder, name)})" for name in KINDS[folder])
     rows = [("`name`", "", f'`"{DEFAULTS[folder]}"`', names)]
     for (key, meaning), by_part in found.items():
         defaults: dict[str, list[str]] = {}
@@ -478,14 +485,8 @@ def flag_of(name: str, parameter: str, folder: str) -> str:
     return ", ".join(f"`{flag}`" for flag in flags)
 
 
-def formats_page() -> str:
+def formats_table() -> Iterator[str]:
     """Every format of files, by what it says of itself."""
-    lines = [
-        "# Every format of files", "", MADE, "",
-        "A file is read by the ending of its name. Its release has the same format, `release.<name>`, unless "
-        "`format=` or `--format` names another. What is special about a format is told in [Read "
-        "files](../how-to/read-files.md); [databases](../how-to/databases.md) are read by their address.", "",
-    ]  # fmt: skip
     rows = [
         (f"`{name}`", format.words, ", ".join(f"`{ending}`" for ending in format.endings),
          f"`release.{name if format.is_written else format.release_as}`", ", ".join(sorted(format.engines)),
@@ -494,7 +495,7 @@ def formats_page() -> str:
         for name, format in FORMATS.items()
     ]  # fmt: skip
     headings = ("name", "a file is", "endings", "its release", "engines", "labels kept", "limits", "needs")
-    return "\n".join([*lines, *table(headings, rows)]).rstrip() + "\n"
+    yield from table(headings, rows)
 
 
 def _limits(format: type[Format]) -> str:
@@ -504,14 +505,8 @@ def _limits(format: type[Format]) -> str:
     return "; ".join([*told, *([f"names of {format.names.words}"] if format.names else [])]) or "none"
 
 
-def attacks_page() -> str:
+def attacks_table() -> Iterator[str]:
     """Every attack, by what it says of itself."""
-    lines = [
-        "# Every attack", "", MADE, "",
-        "An attack is tried by its name: `shoal.attack(release, attacks=[...])`, `shoal attack --attacks NAME`. Those "
-        "of the suite are tried wherever a release is attacked with its original at hand. An option has the same name "
-        "in Python and as a flag. [Attacks](../attacks/index.md) tells of each.", "",
-    ]  # fmt: skip
     rows = [
         (f"`{name}`", cell(attack.question), cell(attack.knows), "yes" if attack.in_suite else "by name",
          ", ".join(f"`{need.give}`" for need in attack.needs if need.give) or "the release alone",
@@ -519,14 +514,11 @@ def attacks_page() -> str:
         for name, attack in ATTACKS.items()
     ]  # fmt: skip
     headings = ("name", "it asks", "the attacker knows", "suite", "takes", "options")
-    return "\n".join([*lines, *table(headings, rows)]).rstrip() + "\n"
+    yield from table(headings, rows)
 
 
 PAGES: dict[str, Callable[[], str]] = {
     "python.md": python_page,
-    "parameters.md": parameters_page,
-    "formats.md": formats_page,
-    "attacks.md": attacks_page,
 }
 """The pages that are made as a whole, by the name of their file."""
 
@@ -549,8 +541,12 @@ def made_of(what: str, page: Path) -> list[str]:
         return ["", *keys_of_models(), ""]
     if what.startswith("keys of "):
         return ["", *keys_of(what.removeprefix("keys of ")), ""]
-    if what == "parameters":
-        return ["", *parameters_table(page.parent.name, page.stem), ""]
+    if what == "formats":
+        return ["", *formats_table(), ""]
+    if what == "attacks":
+        return ["", *attacks_table(), ""]
+    if what.startswith("parameters of "):
+        return ["", *parameters_table(page.parent.name, what.removeprefix("parameters of ")), ""]
     if what.startswith("shared flags of "):
         return ["", *table(FLAG_TABLE, shared_flags()[what.removeprefix("shared flags of ")]), ""]
     return ["", *flags_of_command(what.removeprefix("flags of ")), ""]

@@ -147,7 +147,7 @@ def test_the_gate_looks_at_the_estimate_or_at_the_gain() -> None:
     assert suite.worst.success == 0.3
 
 
-def test_every_attack_has_a_page() -> None:
-    docs = Path(__file__).resolve().parents[2] / "docs" / "attacks"
-    titles = {page.read_text(encoding="utf-8").splitlines()[0].lower() for page in docs.glob("*.md")}
+def test_every_attack_is_explained() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
+    titles = [line.lower() for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("## ")]
     assert all(any(name.replace("-", " ") in title for title in titles) for name in ATTACKS), titles

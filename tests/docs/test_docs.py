@@ -5,13 +5,16 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import runpy
 import shutil
 from pathlib import Path
 
 import pytest
+from markdown.extensions.toc import slugify
 
 from tests.docs.transcripts import PROJECT, Snippet, is_played, run_snippet, shown
 from tests.tiers import long_but_for
+from tools.reference import KINDS, section_of
 
 DOCS = PROJECT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *PROJECT.glob("*.md")])
@@ -21,20 +24,23 @@ MODULES = sorted((PROJECT / "src" / "shoal").rglob("*.py"))
 # --- pages ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("module", "registry", "folder"),
-    [
-        ("shoal.models", "MODELS", "models"),
-        ("shoal.grouping", "METHODS", "methods"),
-        ("shoal.masking", "MASKS", "masks"),
-    ],
-)
-def test_all_that_is_registered_has_a_page_and_the_reverse(module: str, registry: str, folder: str) -> None:
-    names = set(getattr(importlib.import_module(module), registry))
-    pages = {page.stem for page in (DOCS / folder).glob("*.md")} - {"index"}
-    assert names, f"{module}.{registry} is empty"
-    assert not names - pages, f"without a page in docs/{folder}: {sorted(names - pages)}"
-    assert not pages - names, f"pages in docs/{folder} about nothing that is registered: {sorted(pages - names)}"
+@pytest.mark.parametrize("folder", KINDS)
+def test_all_that_is_registered_is_explained_once_and_the_reverse(folder: str) -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in (DOCS / folder).glob("*.md"))
+    explained = re.findall(r"<!-- made from the code: parameters of ([\w-]+) -->", text)
+    assert sorted(explained) == sorted(KINDS[folder])
+    for name in KINDS[folder]:
+        page, heading, _ = section_of(folder, name)
+        index = (DOCS / folder / "index.md").read_text(encoding="utf-8")
+        anchor = f"#{slugify(heading, '-')}" if heading else ""
+        assert f"[{name}]({page.name}{anchor})" in index, f"{name} is missing in docs/{folder}/index.md"
+
+
+def test_the_pages_for_users_are_few() -> None:
+    sections = runpy.run_path(str(DOCS / "nav.py"))["SECTIONS"]
+    names = [name for title in ("Start", "How-to", "Explanations", "Reference") for name in sections[title]]
+    pages = [page for name in names for page in [DOCS / f"{name}.md", *(DOCS / name).rglob("*.md")] if page.is_file()]
+    assert 40 < len(pages) <= 60, "merge kin: who looks for something should not have to look through many pages"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
@@ -110,7 +116,7 @@ def links_of(page: Path) -> list[str]:
 
 def anchors_of(page: Path) -> set[str]:
     """The names under which headings can be linked to, made as the site's generator makes them."""
-    from markdown.extensions.toc import slugify, unique
+    from markdown.extensions.toc import unique
 
     text = re.sub(r"^(```|~~~).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     anchors: set[str] = set()
@@ -170,7 +176,7 @@ def test_the_gallery_shows_what_its_programs_answer(site: Path) -> None:
 
 
 def test_formulas_are_shown_as_formulas(site: Path) -> None:
-    page = (site / "models" / "g-balance" / "index.html").read_text(encoding="utf-8")
+    page = (site / "models" / "identity" / "index.html").read_text(encoding="utf-8")
     assert "<mfrac>" in page
     assert "\\frac" not in page
 

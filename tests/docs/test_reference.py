@@ -18,13 +18,10 @@ from click.testing import CliRunner
 import shoal
 from shoal.cli.main import cli
 from shoal.demo.clinics import clinics
-from shoal.grouping import METHODS
 from shoal.judging.risk import Risk
-from shoal.masking import MASKS
 from shoal.measuring.utility import Utility
-from shoal.models import MODELS
 from shoal.policy.load import _File
-from tools.reference import FOLDER, PAGES, filled, pages_with_places, parameters_of
+from tools.reference import FOLDER, KINDS, PAGES, filled, pages_with_places, section_of
 
 DOCS = FOLDER.parent
 
@@ -33,12 +30,16 @@ HEADINGS = {
     "methods": ["How it works", "Options", "When to use it", "What it does not protect from"],
     "masks": ["When to use it", "What it does not protect from"],
 }
-"""What a reader finds on every page of a kind; methods and masks show an example too."""
+"""What a reader finds about every part of a kind; methods and masks show an example too."""
 
 
 def code_on(page: str) -> set[str]:
-    """Words in code on a page, each by itself: of `a`, `b.c=1` and a block a, b and c."""
-    text = (DOCS / page).read_text(encoding="utf-8")
+    """Words in code on a page."""
+    return code_in((DOCS / page).read_text(encoding="utf-8"))
+
+
+def code_in(text: str) -> set[str]:
+    """Words in code, each by itself: of `a`, `b.c=1` and a block a, b and c."""
     code = " ".join(re.findall(r"`([^`\n]+)`", text) + re.findall(r"^```[^\n]*\n(.*?)^```$", text, flags=re.M | re.S))
     return set(re.findall(r"[A-Za-z_][\w-]*", code)) | set(re.findall(r"--?[a-z][a-z-]*", code))
 
@@ -57,33 +58,29 @@ def test_what_a_page_takes_from_the_code_is_up_to_date(page: Path) -> None:
 def test_the_pages_made_from_the_code_have_every_name() -> None:
     python = (FOLDER / "python.md").read_text(encoding="utf-8")
     assert [name for name in shoal.__all__ if f"`{name}`" not in python and f"### {name}\n" not in python] == []
-    parameters = (FOLDER / "parameters.md").read_text(encoding="utf-8")
-    with_parameters = [name for parts in (MODELS, METHODS, MASKS) for name in parts if parameters_of(parts[name])]
-    assert [name for name in with_parameters if f"[{name}](" not in parameters] == []
-    assert re.findall(r"0x[0-9a-f]{6,}|<function|<class|<factory>", python + parameters) == []  # else it never settles
+    assert re.findall(r"0x[0-9a-f]{6,}|<function|<class|<factory>", python) == []  # else it never settles
 
 
 # --- models, methods, masks ----------------------------------------------------------------------------------------
 
 
 def choices() -> Iterator[Any]:
-    for folder, registry in (("models", MODELS), ("methods", METHODS), ("masks", MASKS)):
+    for folder, registry in KINDS.items():
         for name, thing in registry.items():
             yield pytest.param(folder, name, thing, id=f"{folder}/{name}")
 
 
 @pytest.mark.parametrize(("folder", "name", "thing"), list(choices()))
-def test_a_page_has_what_a_reader_looks_for(folder: str, name: str, thing: type) -> None:
-    text = (DOCS / folder / f"{name}.md").read_text(encoding="utf-8")
-    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+def test_of_a_part_is_told_what_a_reader_looks_for(folder: str, name: str, thing: type) -> None:
+    _, _, text = section_of(folder, name)
+    headings = re.findall(r"^###? (.+)$", text, flags=re.MULTILINE)
     assert [heading for heading in HEADINGS[folder] if heading not in headings] == []
     assert "```python" in text, "it shows no example that runs"
 
 
 @pytest.mark.parametrize(("folder", "name", "thing"), list(choices()))
-def test_a_page_names_every_parameter(folder: str, name: str, thing: type) -> None:
-    parameters = set(inspect.signature(thing).parameters)
-    assert parameters - code_on(f"{folder}/{name}.md") == set()
+def test_every_parameter_is_named(folder: str, name: str, thing: type) -> None:
+    assert set(inspect.signature(thing).parameters) - code_in(section_of(folder, name)[2]) == set()
 
 
 # --- command line --------------------------------------------------------------------------------------------------
@@ -102,20 +99,22 @@ def flags_of_every_command() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize(("name", "flags"), list(flags_of_every_command().items()), ids=list(flags_of_every_command()))
-def test_every_command_has_a_page_with_its_flags_and_no_other(name: str, flags: set[str]) -> None:
-    text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
-    assert text.startswith(f"# shoal {name}\n")
-    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text[text.index("## Flags") :]))
+def test_every_command_is_explained_with_its_flags_and_no_other(name: str, flags: set[str]) -> None:
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", sections_of_commands()[f"shoal {name}"]))
     off = {flag for flag in flags if flag.startswith("--no-")}  # told beside their opposites, where flags are shared
     assert {flag for flag in flags if flag.startswith("--")} - told - off == set()
     assert told - {"--help"} <= known_flags()
 
 
-def test_the_pages_of_commands_are_those_of_commands_and_what_they_share() -> None:
-    pages = {page.stem for page in (DOCS / "commands").glob("*.md")}
-    assert pages == {*flags_of_every_command(), "index", "shared-flags"}
-    shared = (DOCS / "commands" / "shared-flags.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", shared)) - known_flags() <= {"--help"}
+def test_the_page_of_commands_has_all_of_them_and_what_they_share() -> None:
+    sections = sections_of_commands()
+    assert set(sections) == {*(f"shoal {name}" for name in flags_of_every_command()), "Shared flags"}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", sections["Shared flags"])) - known_flags() <= {"--help"}
+
+
+def sections_of_commands() -> dict[str, str]:
+    parts = re.split(r"^## (.+)\n", (DOCS / "commands.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def known_flags() -> set[str]:

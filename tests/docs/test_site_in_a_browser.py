@@ -27,7 +27,7 @@ def address(site: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("width", [1200, 400])
-@pytest.mark.parametrize(("words", "place"), [("five rows one woman", "many-records"), ("install", "install/")])
+@pytest.mark.parametrize(("words", "place"), [("five rows one woman", "why-count-persons"), ("install", "install/")])
 def test_search_is_in_sight_and_finds_a_page(address: str, chromium: Any, width: int, words: str, place: str) -> None:
     page = chromium.new_page(viewport={"width": width, "height": 800})
     page.goto(f"{address}reference/python/")

@@ -30,7 +30,7 @@ RUN_AS_A_WHOLE = {
 }
 """Pages whose commands can be typed one after the other, though not all of their answers are shown."""
 
-NOT_TYPED = re.compile(r"shoal (serve|tune|compare)|postgresql:|\.\.\.$")
+NOT_TYPED = re.compile(r"shoal (serve|tune|compare)|(postgresql|sqlite):|\.\.\.$")
 """Commands that do not end or take long, that need a server, or that leave out what is not their point."""
 
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
