@@ -573,9 +573,9 @@ def commit() -> str:
 PAGE = """# Nobody is found by their own records: what it costs
 
 Made by `python -m studies.histories`. The models [history-k](../models/histories.md#history-anonymity) and
-[count-k](../models/histories.md#count-anonymity) beside record risk 10 %, with what [attackers](attacks.md) get before and after. *m*
-values of a person are known; m = 0 asks for k persons per group. All releases but the first have count-k too, with the
-same k.
+[count-k](../models/histories.md#count-anonymity) beside record risk 10 %, with what [attackers](attacks.md) get before
+and after. *m* values of a person are known; m = 0 asks for k persons per group. All releases but the first have count-k
+too, with the same k.
 
 - **What attackers get**: percent of the persons who are found by one or two of their records, with and without
   quasi-identifiers, and by quasi-identifiers and the number of records. What is promised to be at most 1/k is bold.

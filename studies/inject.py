@@ -485,9 +485,9 @@ two; marital status by whether a spouse is present; race as white or not. Rules 
 said otherwise the minimum expectation is {DEFAULT_EXPECTATION} and l = {DEFAULT_L}, as in the paper. Numbers of Anatomy
 are means over {RUNS["Anatomy"]} runs, those of Injector over {OTHER_RUNS}, which differ little.
 
-The last column of each table is not in the paper: the method [balance-tree](../methods/trees.md#balance-tree) with matching
-diversity as its only model. It promises less than the others: everybody may have l values, but the groups are large and
-may have one value far more often than the others, which a guess uses (*largest share*). All releases publish
+The last column of each table is not in the paper: the method [balance-tree](../methods/trees.md#balance-tree) with
+matching diversity as its only model. It promises less than the others: everybody may have l values, but the groups are
+large and may have one value far more often than the others, which a guess uses (*largest share*). All releases publish
 quasi-identifiers exactly and sensitive values by group (mask anatomize).
 
 ## What was found
