@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.engines.offered import asked_without_search
 from shoal.engines.stream import protect_file, verify_file
-from shoal.errors import ShoalError
+from shoal.errors import SchemaError, ShoalError
 from shoal.models import Model
 from tests.engines.test_engines import on
 
@@ -70,11 +70,77 @@ def test_what_needs_a_population_is_refused_by_name(tmp_path: Path, model: Model
 
 
 @pytest.mark.parametrize(("role", "column"), [("weight", "w"), ("household", "home"), ("strata", "part")])
-def test_a_sample_is_refused_by_its_roles(tmp_path: Path, role: str, column: str) -> None:
+def test_what_is_not_published_of_a_sample_is_refused_by_its_role(tmp_path: Path, role: str, column: str) -> None:
     visits().with_columns(pl.lit(7).alias(column)).write_parquet(tmp_path / "visits.parquet")
     schema = shoal.Schema(person="person", quasi=["age", "zip"], sensitive=["illness"], **{role: column})
     with pytest.raises(ShoalError, match=f"{role} = '{column}'"):
         protect_file(tmp_path / "visits.parquet", schema, [shoal.RecordRisk(rho="0.5")], output=tmp_path / "out")
+
+
+WEIGHED = shoal.Schema(person="person", quasi=["age", "zip"], sensitive=["illness"], weight="w", kept=["w"])
+BY_WEIGHTS: list[Model] = [
+    shoal.PersonKAnonymity(k=3), shoal.PopulationUniqueness(share="0.01"), shoal.AverageRisk(r="0.15"),
+]  # fmt: skip
+COUNTED = ("persons", "population", "fraction", "classes", "sample_uniques", "below", "global_risk",
+           "expected_reidentifications", "max_risk", "frequencies", "other_classes", "uniques")  # fmt: skip
+
+
+def weighed_visits(n: int = 300) -> pl.DataFrame:
+    """Persons with one to three visits each, some in two towns, and what each stands for."""
+    table = visits(n)
+    moved = (pl.col("person") % 9 == 0) & (pl.int_range(pl.len()) % 2 == 0)
+    return table.with_columns(zip=pl.when(moved).then(pl.col("zip") + 1).otherwise("zip"), w=5.0 + pl.col("person") % 4)
+
+
+def counted(risk: Any) -> dict[str, Any]:
+    told = risk.to_dict()["population"]
+    return {key: told[key] for key in COUNTED}
+
+
+def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    for key, value in expected.items():
+        if key == "frequencies":
+            assert [list(each.values()) for each in found[key]] == [
+                pytest.approx(list(each.values())) for each in value
+            ]
+        else:
+            assert found[key] == (value if value is None else pytest.approx(value)), key
+
+
+def test_weights_are_counted_in_portions_as_in_memory(tmp_path: Path) -> None:
+    weighed_visits().write_parquet(tmp_path / "visits.parquet")
+    release = protect_file(
+        tmp_path / "visits.parquet", WEIGHED, BY_WEIGHTS, output=tmp_path / "out", seed=1, portion=50,
+        allow_alone=True, measure_input=True,
+    )  # fmt: skip
+    published = pl.read_parquet(tmp_path / "out" / "release.parquet")
+    asked = [*BY_WEIGHTS, shoal.ExpectedReidentifications(n=9), shoal.KMap(k=15, estimator="weights")]
+    held = shoal.verify(published, WEIGHED, asked, allow_alone=True)
+    told = verify_file(tmp_path / "out" / "release.parquet", WEIGHED, asked, portion=50, allow_alone=True)
+    assert told.verdict.models == held.verdict.models
+    assert_same(counted(release.risk), counted(held.risk))
+    assert_same(counted(told.risk), counted(held.risk))
+    assert release.before is not None
+    assert_same(counted(release.before), counted(shoal.assess(weighed_visits(), WEIGHED).risk))
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        (pl.when(pl.col("person") == 7).then(None).otherwise(5.0), "is missing in"),
+        (pl.when(pl.col("person") == 7).then(-1.0).otherwise(5.0), "is negative in"),
+        (pl.int_range(pl.len()) + 1.0, "differs between the records of"),
+        (pl.lit(0.1), "seem to be scaled"),
+    ],
+)
+def test_weights_that_are_none_are_told_in_words_in_portions(tmp_path: Path, weights: pl.Expr, said: str) -> None:
+    visits().with_columns(w=weights).write_parquet(tmp_path / "visits.parquet")
+    with pytest.raises(SchemaError, match=said):
+        protect_file(
+            tmp_path / "visits.parquet", WEIGHED, [shoal.KAnonymity(k=3)], output=tmp_path / "out", portion=50,
+            allow_alone=True,
+        )  # fmt: skip
+    assert not (tmp_path / "out").exists()
 
 
 def test_as_many_persons_are_asked_for_as_prove_it() -> None:
@@ -92,3 +158,15 @@ def test_spark_offers_what_counts_decide(spark: Any) -> None:
     for model in REFUSED:
         with pytest.raises(ShoalError, match=model.name):
             on(spark)(visits(), SCHEMA, [model], measure_input=False)
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_weights_are_counted_on_spark_as_in_memory(spark: Any) -> None:
+    made = on(spark)(weighed_visits(), WEIGHED, BY_WEIGHTS, measure_input=False, cell_persons=60, allow_alone=True)
+    held = shoal.verify(made.frame, WEIGHED, BY_WEIGHTS, allow_alone=True)
+    assert made.release.verdict.models == held.verdict.models
+    assert_same(counted(made.release.risk), counted(held.risk))
+    for weights, said in ((pl.lit(0.1), "scaled"), (pl.int_range(pl.len()) + 1.0, "differs"), (pl.lit(0.0), "is 0 in")):
+        with pytest.raises(SchemaError, match=said):
+            on(spark)(visits().with_columns(w=weights), WEIGHED, [shoal.KAnonymity(k=3)], measure_input=False)

@@ -10,12 +10,12 @@ from shoal.engines.contract import Files, Job
 from shoal.grouping import METHODS
 from shoal.masking import MASKS
 from shoal.models.contract import Model, asked_of_groups, listed
-from shoal.models.counts import BACKGROUND, JOINT, VALUE_TABLES
+from shoal.models.counts import BACKGROUND, IN_POPULATION, JOINT, VALUE_TABLES, WEIGHTS
 from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.parts import Part
 from shoal.reading import FORMATS, format_of, formats_on, is_address
 from shoal.reading.formats import is_on
-from shoal.table.schema import AUTO
+from shoal.table.schema import AUTO, Schema
 
 STREAM, SPARK = "stream", "spark"
 
@@ -44,10 +44,11 @@ def why_not_in_portions(job: Job) -> list[str]:
     return why + [f"{what} needs the whole table." for what, is_asked in asked.items() if is_asked]
 
 
-def models_in_memory(models: Sequence[Model]) -> list[str]:
-    """Which models are counted in memory only."""
+def models_in_memory(models: Sequence[Model], *, verified: Schema | None = None) -> list[str]:
+    """Which models are counted in memory only, where a release is made, or `verified` with these roles."""
     together = [model.name for model in models if model.needs & (JOINT | BACKGROUND)]
-    why = _searched(models)
+    unknown = IN_POPULATION if verified is not None and verified.weight is not None else IN_POPULATION | WEIGHTS
+    why = _searched(models if verified is None else [model for model in models if model.needs & unknown])
     if together:
         why.append(f"{', '.join(together)}: models of several attributes together, or of rules, are counted in memory.")
     return why + histories_in_memory(models)
@@ -163,8 +164,17 @@ def asked_without_search(models: Sequence[Model]) -> tuple[Model, ...]:
 
 def _sample(job: Job) -> list[str]:
     """Why a table that is a sample needs memory."""
-    named = [f"{role} = '{name}'" for name, role in job.roles.of_sample()]
-    return [f"{', '.join(named)}: the risk of a sample is counted in memory."] if named else []
+    named = [f"{role} = '{name}'" for name, role in job.roles.of_sample() if role != "weight"]
+    why = [f"{', '.join(named)}: the risk of households and strata is counted in memory."] if named else []
+    weight = job.roles.weight
+    if weight is not None and weight not in job.roles.kept:
+        why.append(
+            f"weight = '{weight}' is not published, and in memory alone the steward keeps it beside the release. Keep "
+            "it too (kept), so that what is published decides."
+        )
+    if weight is not None and not job.mask.links_values:
+        why.append(f"weight = '{weight}' with the mask {job.mask.name} is counted in memory.")
+    return why
 
 
 def _names(job: Job) -> tuple[str, ...]:

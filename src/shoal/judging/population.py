@@ -8,7 +8,7 @@ sum of weights. Where each person has one record these are the figures of sdcMic
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -125,39 +125,55 @@ def population_risk(
     class_of_person, n_classes = classes_of_persons(seen.group_of_record, seen.person_of_record, seen.n_persons)
     persons = np.bincount(class_of_person, minlength=n_classes)
     weight = of_persons(sample.weight, seen)
-    in_population = np.bincount(class_of_person, weights=weight, minlength=n_classes).astype(np.float64)
-    total = None if weight is None else math.fsum(weight.tolist())
-    f, population = (persons, in_population) if matched is None else matched
-    risk_of_class = individual_risk(f, population)
-    risk = risk_of_class[class_of_person]
-    frequencies, other_classes = _frequencies(f, population, risk_of_class)
+    in_population = None if weight is None else np.bincount(class_of_person, weights=weight, minlength=n_classes)
+    told = risk_of_classes(persons, in_population, matched=matched)
+    f, population = matched or (persons, (persons if in_population is None else in_population).astype(np.float64))
     codes = [
         classes_of_persons(code_values(frame[name])[0], seen.person_of_record, seen.n_persons)
         for name in schema.quasi_names
     ]
-    expected = math.fsum(risk.tolist())
-    sizes = ClassSizes.of(persons, total if total is not None else seen.n_persons)
+    return replace(
+        told,
+        log_linear={} if weight is None else log_linear_risk(codes, class_of_person, persons, weight),
+        households=_households(seen, sample, class_of_person, f, population),
+        strata=_strata(seen, sample, weight, individual_risk(f, population)[class_of_person]),
+        journalist=None if in_table is None else _journalist(seen, in_table),
+        suda=suda_of(codes, schema.quasi_names, fraction=told.fraction) if of_columns else None,
+        columns=columns_apart(codes, schema.quasi_names) if of_columns else None,
+    )
+
+
+def risk_of_classes(
+    persons: IntArray, weights: FloatArray | None, *, matched: tuple[IntArray, FloatArray] | None = None
+) -> PopulationRisk:
+    """The risk of a sample, as far as the persons of each class and the sum of their weights decide it.
+
+    Parameters
+    ----------
+    matched
+        f and F of each class where they are not those of the class alone, as in `population_risk`.
+    """
+    n_persons, in_population = int(persons.sum()), persons.astype(np.float64) if weights is None else weights
+    total = None if weights is None else math.fsum(weights.tolist())
+    f, population = (persons, in_population) if matched is None else matched
+    risk_of_class = individual_risk(f, population)
+    frequencies, other_classes = _frequencies(f, population, risk_of_class)
+    expected = math.fsum((risk_of_class * persons).tolist())
+    sizes = ClassSizes.of(persons, total if total is not None else n_persons)
     return PopulationRisk(
-        persons=seen.n_persons,
+        persons=n_persons,
         population=total,
         fraction=None if total is None else sizes.fraction,
-        classes=n_classes,
+        classes=len(persons),
         sample_uniques=int(persons[f == 1].sum()),
         below={str(k): int(persons[f < k].sum()) for k in SMALL_CLASSES},
-        global_risk=expected / seen.n_persons,
+        global_risk=expected / n_persons,
         expected_reidentifications=expected,
         max_risk=float(risk_of_class.max()),
         frequencies=frequencies,
         other_classes=other_classes,
         uniques={} if total is None else population_uniques(sizes),
-        log_linear={} if weight is None else log_linear_risk(codes, class_of_person, persons, weight),
-        households=_households(seen, sample, class_of_person, f, population),
-        strata=_strata(seen, sample, weight, risk),
-        journalist=None if in_table is None else _journalist(seen, in_table),
-        suda=suda_of(codes, schema.quasi_names, fraction=sizes.fraction if total is not None else None)
-        if of_columns
-        else None,
-        columns=columns_apart(codes, schema.quasi_names) if of_columns else None,
+        log_linear={},
     )
 
 

@@ -261,5 +261,4 @@ def with_weights(counts: GroupCounts, seen: Observation, sample: Sample | None) 
         return counts
     group, person = (each[seen.start_of_member] for each in seen.in_order)
     weights = np.bincount(group, weights=weight[person], minlength=seen.n_groups).astype(np.float64)
-    known = counts.population or PopulationCounts()
-    return replace(counts, population=replace(known, weights=weights), known=counts.known | WEIGHTS)
+    return counts.with_weights(weights)

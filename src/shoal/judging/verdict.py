@@ -8,7 +8,6 @@ from math import isnan, nan
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.errors import PrivacyNotMetError, SchemaError
 from shoal.models.contract import Model, worst_of
@@ -225,24 +224,20 @@ def judged_together(
     parts: Sequence[Sequence[ModelVerdict]],
     checked_from: str,
     *,
-    persons_of_groups: NDArray[np.int64] | None = None,
+    groups: GroupCounts | None = None,
 ) -> tuple[ModelVerdict, ...]:
     """What models say of all groups, from what they say of some at a time; no group is in two parts.
 
     Parameters
     ----------
-    persons_of_groups
+    groups
         How many persons each group of all parts has: models of the whole table are asked of all of them.
     """
     verdicts = []
     for place, model in enumerate(models):
         own = [part[place] for part in parts]
-        if (
-            model.is_of_whole_table
-            and persons_of_groups is not None
-            and all(part.checked_from != NOT_SHOWN for part in own)
-        ):
-            verdicts.append(_judged(model, GroupCounts.of_persons(persons_of_groups), checked_from, None))
+        if model.is_of_whole_table and groups is not None and all(part.checked_from != NOT_SHOWN for part in own):
+            verdicts.append(_judged(model, groups, checked_from, None))
             continue
         reached = [part.reached for part in own]
         worst = (min if model.higher_is_safer else max)(reached) if not any(map(isnan, reached)) else nan

@@ -276,12 +276,18 @@ class GroupCounts:
     """The counts that can be believed: tables that publish attributes apart do not show all."""
 
     @classmethod
-    def of_persons(cls, persons: IntArray) -> GroupCounts:
-        """Groups of which it is known how many persons they have, and nothing else."""
-        return cls(
+    def of_persons(cls, persons: IntArray, weights: FloatArray | None = None) -> GroupCounts:
+        """Groups of which it is known how many persons they have, maybe their weights, and nothing else."""
+        known = cls(
             persons=persons, records=persons, squared_records=persons, most_records=np.ones_like(persons),
             known=frozenset({"persons"}),
         )  # fmt: skip
+        return known if weights is None else known.with_weights(weights)
+
+    def with_weights(self, weights: FloatArray) -> GroupCounts:
+        """The same with the sum of the weights of each group."""
+        known = replace(self.population or PopulationCounts(), weights=weights)
+        return replace(self, population=known, known=self.known | WEIGHTS)
 
     def __len__(self) -> int:
         return len(self.persons)

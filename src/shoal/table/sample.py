@@ -50,7 +50,7 @@ class Sample:
         weight = household = stratum = None
         strata: tuple[str, ...] = ()
         if schema.weight is not None and schema.weight in frame.columns:
-            weight = _weights(frame[schema.weight], schema.weight, line_of)
+            weight = weights_of(frame[schema.weight], schema.weight, line_of)
             refuse_differing(weight, person_of_record, schema.weight, "weight")
             refuse_scaled(weight, person_of_record, schema.weight)
         if schema.household is not None and schema.household in frame.columns:
@@ -98,7 +98,7 @@ class Sample:
         return Sample(weight, household, stratum, self.strata)
 
 
-def _weights(column: pl.Series, name: str, line_of: LineOf) -> NDArray[np.float64]:
+def weights_of(column: pl.Series, name: str, line_of: LineOf) -> NDArray[np.float64]:
     """Weights as numbers above 0, or what is wrong with them."""
     n = len(column)
     numbers = (
@@ -111,17 +111,24 @@ def _weights(column: pl.Series, name: str, line_of: LineOf) -> NDArray[np.float6
         ((numbers < 0).fill_null(False), "is negative"),
         (numbers.is_infinite().fill_null(False), "is infinite"),
     )
-    told = [
-        f"{what} in {int(is_wrong.sum()):,} of {n:,} records, {first_that(is_wrong, line_of)}"
-        for is_wrong, what in faults
-        if is_wrong.any()
-    ]
+    refuse_faults(
+        name,
+        [
+            f"{what} in {int(is_wrong.sum()):,} of {n:,} records, {first_that(is_wrong, line_of)}"
+            for is_wrong, what in faults
+            if is_wrong.any()
+        ],
+    )
+    return numbers.to_numpy().astype(np.float64)
+
+
+def refuse_faults(name: str, told: list[str]) -> None:
+    """Refuse weights of which something is told that is wrong."""
     if told:
         raise SchemaError(
             f"The weight column '{name}' {'; it '.join(told)}. A weight says how many persons of the population one "
             "stands for: complete it, or leave those records out."
         )
-    return numbers.to_numpy().astype(np.float64)
 
 
 def _households(column: pl.Series, person_of_record: NDArray[np.integer]) -> Codes:
@@ -138,20 +145,57 @@ def refuse_differing(values: NDArray[np.generic], person: NDArray[np.integer], n
     first[person[::-1]] = values[::-1]
     differs = np.zeros(n_persons, np.bool_)
     differs[person[first[person] != values]] = True
-    if differs.any():
+    refuse_those_who_differ(int(differs.sum()), n_persons, name, role)
+
+
+def refuse_those_who_differ(n_differing: int, n_persons: int, name: str, role: str) -> None:
+    """Refuse a column in which some persons have several of what should be one."""
+    if n_differing:
         raise SchemaError(
-            f"The {role} column '{name}' differs between the records of {int(differs.sum()):,} of {n_persons:,} "
+            f"The {role} column '{name}' differs between the records of {n_differing:,} of {n_persons:,} "
             f"persons. A person has one {role}: give every record that of its person."
         )
 
 
 def refuse_scaled(weight: NDArray[np.float64], person: NDArray[np.integer], name: str) -> None:
     """Refuse weights that say that the population is smaller than the sample: they were scaled."""
-    n_persons = int(person.max(initial=-1)) + 1
-    of_person = np.zeros(n_persons)
+    of_person = np.zeros(int(person.max(initial=-1)) + 1)
     of_person[person] = weight
-    if of_person.sum() < n_persons * (1 - 1e-9):
+    refuse_too_small(float(of_person.sum()), len(of_person), name)
+
+
+def refuse_too_small(total: float, n_persons: int, name: str) -> None:
+    """Refuse a population, by weights that add up to it, of fewer persons than the sample has."""
+    if total < n_persons * (1 - 1e-9):
         raise SchemaError(
-            f"The weights in '{name}' add up to {of_person.sum():,.6g}, fewer than the {n_persons:,} persons of the "
+            f"The weights in '{name}' add up to {total:,.6g}, fewer than the {n_persons:,} persons of the "
             "table. They seem to be scaled: give weights that add up to the population."
         )
+
+
+class PersonWeights:
+    """The weight of every person, as records are seen portion by portion."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.n_records = name, 0
+        self._weight, self._differs = np.zeros(0), np.zeros(0, np.bool_)
+
+    def see(self, values: pl.Series, person: NDArray[np.integer]) -> None:
+        """See the weights of a portion, and whose they are."""
+        before = self.n_records
+        weight = weights_of(values, self.name, lambda record: before + record + 1)
+        more = int(person.max(initial=-1)) + 1 - len(self._weight)
+        if more > 0:
+            more = max(more, len(self._weight) // 2)
+            self._weight = np.append(self._weight, np.zeros(more))
+            self._differs = np.append(self._differs, np.zeros(more, np.bool_))
+        is_new = self._weight[person] == 0
+        self._weight[person[is_new]] = weight[is_new]
+        self._differs[person[self._weight[person] != weight]] = True
+        self.n_records += len(values)
+
+    def of_persons(self, n_persons: int) -> NDArray[np.float64]:
+        """The weight of each person, or what is wrong with them."""
+        refuse_those_who_differ(int(self._differs.sum()), n_persons, self.name, "weight")
+        refuse_too_small(float(self._weight[:n_persons].sum()), n_persons, self.name)
+        return self._weight[:n_persons]

@@ -30,6 +30,7 @@ from shoal.table.columns import (
     quasi_column,
 )
 from shoal.table.frames import refuse_patterns
+from shoal.table.sample import refuse_faults, refuse_those_who_differ, refuse_too_small
 from shoal.table.schema import Date, Nominal, Number, Ordered, Quasi, Schema
 from shoal.table.spelling import letters_in, may_differ_by_case, spelled, told_of_persons, told_of_values
 from shoal.table.table import QuasiColumn, Table
@@ -689,3 +690,33 @@ def schema_for(job: Job, frame: DataFrame) -> Schema:
         return column.hierarchy.hierarchy(column.name, policy.folder, values.to_frame())
 
     return policy.columns.schema_with(hierarchy_of)
+
+
+def refuse_unfit_weights(frame: DataFrame, schema: Schema) -> None:
+    """Refuse weights that are missing, no numbers, not above 0, that differ inside a person, or that were scaled."""
+    if schema.weight is None:
+        return
+    from pyspark.sql import functions
+
+    name, column = schema.weight, quoted(schema.weight)
+    number = column.try_cast("double")
+    is_missing = column.isNull() | functions.coalesce(functions.isnan(number), functions.lit(False))
+    faults = {
+        "is missing": is_missing, "is no number": column.isNotNull() & number.isNull(), "is 0": number == 0,
+        "is negative": number < 0, "is infinite": functions.abs(number) == math.inf,
+    }  # fmt: skip
+    found = frame.agg(functions.count("*"), *map(functions.count_if, faults.values())).first()
+    assert found is not None
+    refuse_faults(
+        name, [f"{what} in {n:,} of {found[0]:,} records" for what, n in zip(faults, found[1:], strict=True) if n]
+    )
+    of_records = frame.select(number.alias("_weight"), *([quoted(schema.person)] if schema.person is not None else []))
+    whose = [quoted(schema.person)] if schema.person is not None else [functions.monotonically_increasing_id()]
+    low, high = functions.min("_weight").alias("_low"), functions.max("_weight").alias("_high")
+    of_persons = of_records.groupBy(*whose).agg(low, high)
+    told = of_persons.agg(
+        functions.count("*"), functions.count_if(functions.expr("_low < _high")), functions.sum("_low")
+    ).first()
+    assert told is not None
+    refuse_those_who_differ(told[1], told[0], name, "weight")
+    refuse_too_small(told[2], told[0], name)

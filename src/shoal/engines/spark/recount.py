@@ -40,6 +40,8 @@ from shoal.judging.alone import (
     together,
 )
 from shoal.judging.observation import Observation
+from shoal.judging.population import risk_of_classes
+from shoal.judging.population_table import with_weights
 from shoal.judging.recount import (
     IDENTITIES_VISIBLE,
     RECORDS_BOUNDED,
@@ -62,6 +64,7 @@ from shoal.models.contract import Model
 from shoal.models.counts import VALUE_TABLES, GroupCounts, ValueCounts
 from shoal.table.columns import category_column
 from shoal.table.own_columns import GROUP, PERSONS
+from shoal.table.sample import Sample
 from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -111,7 +114,7 @@ def recount(
             published, schema, models, whole, n_buckets, is_release=is_release,
             with_spread=persons_of_value is not None,
         )  # fmt: skip
-        risk, alone, on_persons = _risk(told), together([part.alone for part in told]), None
+        risk, alone, on_persons, several = _risk(told), together([part.alone for part in told]), None, 0
         if schema.person is not None:
             persons, several = _persons_and_groups(published, schema)
             if several and is_release:
@@ -121,6 +124,9 @@ def recount(
                 risk = replace(risk, persons=persons, unique_persons=unique, alone_by=alone_by)
             if several and persons_of_value is not None:
                 on_persons = _over_persons(published, schema)
+        of_groups, weights = _groups(told)
+        if weights is not None and not several:  # who shows several things is alike to who shows just these
+            risk = replace(risk, population=risk_of_classes(of_groups, weights))
         spread = _spread(told, persons_of_value, risk.persons, on_persons)
         verdict = _together(models, told, PUBLISHED_TABLE if is_release else TABLE, problems, ())
         return risk, (limit or AloneLimit()).judged(verdict, alone, schema) if is_release else verdict, spread
@@ -232,8 +238,10 @@ class _Told:
     """What numbers of records tell, where attributes are published apart (`told_by_records`)."""
     alone: Alone
     spread: RiskSpread | None
-    sizes: NDArray[np.int64]
-    """The sizes of groups in persons (first line), and how many groups have each (second)."""
+    persons: NDArray[np.int64]
+    """How many persons each group has."""
+    weights: NDArray[np.float64] | None
+    """The sum of their weights, where records have them."""
 
 
 def _told_by_buckets(
@@ -264,6 +272,8 @@ def _told_by_buckets(
             for name, counted in counts.values.items()
         }
         counts = replace(counts, values=values)
+        if schema.weight is not None:
+            counts = with_weights(counts, seen, Sample(frame[schema.weight].cast(pl.Float64).to_numpy()))
         alone = look_for_alone(seen, frame, schema, is_release=is_release, by_column=True)
         return _tell(counts, judge(asked, counts, checked_from=PUBLISHED_TABLE), alone, spread)
 
@@ -364,8 +374,8 @@ def _padded(counts: Any, n: int) -> Any:
 
 
 def _tell(counts: GroupCounts, verdict: Verdict, alone: Alone, spread: RiskSpread | None) -> _Told:
-    sizes = np.stack(np.unique(counts.persons, return_counts=True))
-    return _Told(risk_of_counts(counts), verdict, told_by_records(counts), alone, spread, sizes)
+    weights = None if counts.population is None else counts.population.weights
+    return _Told(risk_of_counts(counts), verdict, told_by_records(counts), alone, spread, counts.persons, weights)
 
 
 def _collected(rows: DataFrame, tell: Callable[[pl.DataFrame], _Told]) -> list[_Told]:
@@ -388,12 +398,18 @@ def _together(
     models: Sequence[Model], told: Sequence[_Told], checked_from: str, problems: Sequence[str], notes: Sequence[str]
 ) -> Verdict:
     """The verdict of all buckets."""
-    persons = np.concatenate([np.repeat(*part.sizes) for part in told])
     parts = [part.verdict.models for part in told]
-    verdicts = judged_together(models, parts, checked_from, persons_of_groups=persons)
+    verdicts = judged_together(models, parts, checked_from, groups=GroupCounts.of_persons(*_groups(told)))
     found = [problem for part in told for problem in part.verdict.problems]
     n_groups = sum(part.risk.groups for part in told)
     return Verdict(verdicts, n_groups, (*problems, *dict.fromkeys(found)), tuple(notes))
+
+
+def _groups(told: Sequence[_Told]) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """The persons of every group, and the sum of their weights where records have them."""
+    weights = [part.weights for part in told if part.weights is not None]
+    persons = np.concatenate([part.persons for part in told])
+    return persons, np.concatenate(weights) if weights else None
 
 
 def _risk(told: Sequence[_Told]) -> Risk:

@@ -35,7 +35,15 @@ from shoal.engines.spark.mask import (
     published_columns,
 )
 from shoal.engines.spark.mend import mended
-from shoal.engines.spark.read import Facts, facts_of, frame_of, quoted, refuse_misfits, schema_for
+from shoal.engines.spark.read import (
+    Facts,
+    facts_of,
+    frame_of,
+    quoted,
+    refuse_misfits,
+    refuse_unfit_weights,
+    schema_for,
+)
 from shoal.engines.spark.recount import Apart, recount
 from shoal.engines.spark.session import case_sensitive, persisted, session
 from shoal.engines.spark.write import OnSpark, write_release
@@ -236,6 +244,7 @@ class _Run:
         models = self.job.models
         asks_of_values = any(not model.needs <= SPREAD for model in models)
         with_persons = asks_of_values or self.job.measures.measure_input
+        refuse_unfit_weights(frame, self.schema)
         frame, facts = facts_of(frame, self.schema, with_persons=with_persons)
         refuse_unfit_values(facts.missing_and_codes(), models, n_records=facts.n_records)
         if any(model.of_histories is not None for model in models):

@@ -23,6 +23,7 @@ from shoal.engines.stream.summary import PairCounts, SummaryTable, counts_of_gro
 from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
 from shoal.judging.alone import AloneLimit, who_is_alone
 from shoal.judging.observation import Observation, are_one_only_where_equal
+from shoal.judging.population import PopulationRisk, risk_of_classes
 from shoal.judging.recount import cells_beyond, problems_of_codes, problems_of_columns
 from shoal.judging.risk import NEEDS, Risk, risk_of_counts, risks_together
 from shoal.judging.verdict import PUBLISHED_TABLE, Verdict, judge
@@ -43,6 +44,7 @@ from shoal.publishing.release import Assessment
 from shoal.reading import CsvOptions, format_of
 from shoal.reading.csv import read_csv_blocks
 from shoal.table.columns import CategoryColumn, category_column
+from shoal.table.sample import PersonWeights
 from shoal.table.schema import Schema
 
 MIXED_BY = np.uint64(0x9E3779B97F4A7C15)
@@ -77,7 +79,7 @@ def verify_file(
     """
     started = time.perf_counter()
     refuse_no_model(models, otherwise="there is nothing to verify")
-    why = models_in_memory(models)
+    why = models_in_memory(models, verified=schema)
     if why:
         raise ParameterError(" ".join(why))
     if not mask_called(mask).links_values:
@@ -119,6 +121,10 @@ def look_at_file(
     needs = (SPREAD_NEEDS if with_spread else NEEDS).union(*(model.needs for model in models))
     counts = counts_of_groups(table, needs - HISTORIES, group_of_person, seen.groups.n)
     risk = risk_of_counts(counts)
+    weights = seen.weights
+    if weights is not None:
+        of_group = np.bincount(group_of_person, weights=weights.of_persons(table.n_persons), minlength=len(counts))
+        counts = counts.with_weights(of_group)
     if needs & HISTORIES:
         risk, judged = look_by_group(partial(_once_more, source, seen), schema, models, table.n_records, portion)
         verdict = Verdict(judged, len(counts), tuple(problems))
@@ -127,7 +133,10 @@ def look_at_file(
     who = seen.person_of(np.arange(table.n_persons))
     n_unique = len(np.unique(who[(counts.persons == 1)[group_of_person]]))
     alone = look_for_alone_in_portions(table, group_of_person, who, partial(_once_more, source, seen), schema)
-    risk = replace(risk, persons=n_persons, unique_persons=n_unique, alone_by=dict(alone.by))
+    risk = replace(
+        risk, persons=n_persons, unique_persons=n_unique, alone_by=dict(alone.by),
+        population=None if weights is None else risk_of_classes(counts.persons, of_group),
+    )  # fmt: skip
     spread = None
     if with_spread:
         risk_of_person = np.zeros(n_persons)
@@ -153,17 +162,25 @@ class InputRisk:
         columns += [coded[f"sensitive-{at}"] for at in range(len(self.schema.sensitive))]
         self.buckets.put(pl.DataFrame([*columns, *(frame[name] for name in self.schema.kept)]), words)
 
-    def measured(self, coded: CodedFile, persons_of_code: Mapping[str, NDArray[np.int64]]) -> tuple[Risk, RiskSpread]:
+    def measured(
+        self,
+        coded: CodedFile,
+        persons_of_code: Mapping[str, NDArray[np.int64]],
+        weights: NDArray[np.float64] | None = None,
+    ) -> tuple[Risk, RiskSpread]:
         """The risk, and how it is spread; every bucket is counted by itself, and persons over all of them."""
         n_persons = coded.n_persons
         alone: dict[str, NDArray[np.bool_]] = {}
         risk_of_person, is_unique = np.zeros(n_persons), np.zeros(n_persons, np.bool_)
+        shown_by_person = np.zeros(n_persons, np.uint64)
         risks, spreads = [], []
         for frame in filter(len, map(self.buckets.filled().bucket, range(2**self.buckets.bits))):
             who, seen = self._seen(frame, coded)
             counts = seen.counts(SPREAD_NEEDS)
             own_risk = record_risk_of_persons(seen, counts)
             risk_of_person[who] = np.maximum(risk_of_person[who], own_risk)
+            if weights is not None:
+                _add_shown(shown_by_person, frame[self.person].to_numpy(), frame[SHOWN].to_numpy())
             is_unique[who[seen.who_is_alone(counts.persons == 1)]] = True
             for key, is_alone in who_is_alone(seen, frame, self.schema, is_release=False).items():
                 alone.setdefault(key, np.zeros(n_persons, np.bool_))[who[is_alone]] = True
@@ -172,6 +189,7 @@ class InputRisk:
         risk = replace(
             risks_together(risks), persons=n_persons, unique_persons=int(is_unique.sum()),
             alone_by={key: int(persons.sum()) for key, persons in alone.items()},
+            population=None if weights is None else _population(shown_by_person, weights),
         )  # fmt: skip
         blind = {name: float(persons.max() / n_persons) for name, persons in persons_of_code.items()}
         return risk, spreads_together(spreads, blind, over_persons(risk_of_person))
@@ -185,6 +203,21 @@ class InputRisk:
             for at, (name, column) in enumerate(coded.domain.sensitive.items())
         }
         return who, Observation(group, len(shown), person.astype(np.int32), len(who), sensitive)
+
+
+def _add_shown(shown_by_person: NDArray[np.uint64], person: NDArray[np.integer], word: NDArray[np.uint64]) -> None:
+    """Add what records show to their persons, each different thing once: who shows the same has the same sum."""
+    pairs = pl.DataFrame({"person": person, "word": word}).unique()
+    mixed = (pairs["word"].to_numpy() ^ MIXED_BY) * MIXED_BY
+    mixed ^= mixed >> np.uint64(29)
+    np.add.at(shown_by_person, pairs["person"].to_numpy(), mixed * np.uint64(0xBF58476D1CE4E5B9))
+
+
+def _population(shown_by_person: NDArray[np.uint64], weights: NDArray[np.float64]) -> PopulationRisk:
+    """The risk of a sample, by the classes of persons who show the same in all their records."""
+    _, of_person = np.unique(shown_by_person, return_inverse=True)
+    of_person = of_person.reshape(-1)
+    return risk_of_classes(np.bincount(of_person), np.bincount(of_person, weights=weights))
 
 
 def _once_more(source: FileSource | _CsvSource, seen: _Seen, columns: Sequence[str]) -> Iterator[SeenValues]:
@@ -282,6 +315,7 @@ class _Seen:
 
     def __init__(self, schema: Schema, source: FileSource | _CsvSource, *, by_group: bool) -> None:
         self.schema, self.by_group = schema, by_group
+        self.weights = PersonWeights(schema.weight) if schema.weight in source.schema.names() else None  # type: ignore[arg-type]
         self.members = _Numbering.empty()
         self.persons, self.groups = _Numbering.empty(), _Numbering.empty()
         self.person_names = _Column()
@@ -305,6 +339,8 @@ class _Seen:
         if self.by_group:
             person = self.members.number((person.astype(np.int64) << 32) | group)
             n_persons = self.members.n
+        if self.weights is not None:
+            self.weights.see(frame[self.weights.name], person)
         self._make_room(n_persons)
         counting.add_groups_of_persons(group, person, self.group_of_person, self.is_in_several)
         self.records_of_person[:n_persons] += np.bincount(person, minlength=n_persons)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.engines.contract import Engine, Files, Job, counts_of, refuse_unoffered
 from shoal.engines.offered import asked_without_search, why_not_in_portions
-from shoal.engines.stream.code import CodedFile, code_file, domain_of
+from shoal.engines.stream.code import PERSON, CodedFile, code_file, domain_of
 from shoal.engines.stream.group import GroupTotals, Losses, look_at_cells, total_groups
 from shoal.engines.stream.mask import DiskBucketing, Publisher, write_groups
 from shoal.engines.stream.read import (
@@ -57,6 +57,7 @@ from shoal.publishing.write import write_beside
 from shoal.reading import FORMATS, CsvOptions, format_of
 from shoal.table.columns import NumberColumn
 from shoal.table.roles import RECORDS_LOOKED_AT, refuse_unconfirmed
+from shoal.table.sample import PersonWeights
 from shoal.table.schema import Schema
 
 WORK = "work"
@@ -285,10 +286,20 @@ class _Run:
         """Code and sum up."""
         measures_input = self.job.measures.measure_input
         as_it_is = InputRisk(self.work, self.schema, source.n_records, self.portion)
-        watch = {"watch": as_it_is.see} if measures_input else {}
-        coded = code_file(source, domain_of(source, self.schema), self.schema, self.work, **watch)
+        weights = None if self.schema.weight is None else PersonWeights(self.schema.weight)
+
+        def watch(frame: pl.DataFrame, coded: pl.DataFrame) -> None:
+            if weights is not None:
+                weights.see(frame[weights.name], coded[PERSON].to_numpy())
+            if measures_input:
+                as_it_is.see(frame, coded)
+
+        coded = code_file(source, domain_of(source, self.schema), self.schema, self.work, watch)
+        weight_of_person = None if weights is None else weights.of_persons(coded.n_persons)
         table = summarize(coded, self.schema, notes=source.notes, with_squares=self.job.method.needs_squares)
-        before = as_it_is.measured(coded, _persons_of_code(table)) if measures_input else (None, None)
+        before: tuple[Risk | None, RiskSpread | None] = (None, None)
+        if measures_input:
+            before = as_it_is.measured(coded, _persons_of_code(table), weight_of_person)
         return _Read(source, coded, table, *before)
 
     def _publish(self, read: _Read, file: Path, format: str) -> _Published:
