@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import CannotSatisfyError, ParameterError, SchemaError, ShoalError
+from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.judging import suda
 from shoal.judging.population_table import PopulationTable
 from shoal.models import Model
@@ -202,14 +202,6 @@ def test_a_population_that_does_not_fit_is_refused() -> None:
         shoal.protect(drawn(), SCHEMA, models)
 
 
-def test_where_settings_are_tried_already_it_is_refused_by_name() -> None:
-    asked: list[Model] = [shoal.AverageRisk(r=0.1)]
-    with pytest.raises(ShoalError, match="average-risk"):
-        shoal.compare(drawn(), SCHEMA, asked, methods=["mondrian"])
-    with pytest.raises(ShoalError, match="average-risk"):
-        shoal.tune(drawn(), SCHEMA, asked, targets={"max_gidr": 0.2})
-
-
 def test_sizes_are_tried_without_looking_for_special_uniques_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
 
@@ -222,3 +214,30 @@ def test_sizes_are_tried_without_looking_for_special_uniques_each_time(monkeypat
     release = shoal.protect(frame, WEIGHTED, [shoal.ExpectedReidentifications(n=0.5)], seed=1)
     assert len(looked) == 2  # of the table, and of what is published
     assert release.to_dict()["population"]["suda"]["total_score"] >= 0
+
+
+@pytest.mark.parametrize(
+    "model", [shoal.KMap(k=20, population=town()), shoal.ExpectedReidentifications(n=0.5), shoal.AverageRisk(r="0.2")]
+)
+def test_methods_are_compared_and_settings_tuned_with_sizes_that_are_tried(model: Model) -> None:
+    frame = drawn().with_columns(w=pl.lit(10.0))
+    found = shoal.compare(frame, WEIGHTED, [model], methods=["balance-tree", "mondrian"])
+    for row in found.rows:
+        made = shoal.protect(frame, WEIGHTED, [model], method=row.method, seed=1)
+        assert row.point is not None
+        assert row.point.risk.groups == made.risk.groups
+        assert row.point.loss == pytest.approx(made.utility.loss)
+    tuned = shoal.tune(frame, WEIGHTED, [model], targets={"max_gidr": "0.3"}, points=3)
+    assert tuned.release is not None
+    assert tuned.release.verdict.holds
+    assert model.name in [each.name for each in tuned.release.verdict.models]
+    assert tuned.release.risk.max_gidr <= 0.3
+
+
+def test_a_population_is_given_to_compare_and_tune_or_asked_for() -> None:
+    for look in (shoal.compare, shoal.tune):
+        aims = {} if look is shoal.compare else {"targets": {"max_gidr": "0.5"}, "points": 2}
+        with pytest.raises(ParameterError, match="k-map counts persons of the population, and none is given"):
+            look(drawn(), SCHEMA, [shoal.KMap(k=20)], **aims)
+        told = look(drawn(), SCHEMA, [shoal.KMap(k=20)], population=town(), **aims).to_dict()
+        assert told

@@ -49,6 +49,7 @@ def _listed(ctx: click.Context, param: click.Parameter, given: str) -> tuple[str
 @options.useful
 @options.policy
 @options.columns
+@options.population
 @options.models
 @options.source
 @options.common
@@ -70,7 +71,7 @@ def compare(
     well.
     """
     from shoal.cli import output as say
-    from shoal.cli.choices import chosen_policy, read_table
+    from shoal.cli.choices import chosen_policy, population_of, read_table
     from shoal.measuring import tuning
     from shoal.measuring.tuning.comparison import parse_levels
 
@@ -96,6 +97,7 @@ def compare(
             progress=progress,
             history=policy.history_of(home, reading.frame),
             usefulness=policy.usefulness,
+            population=population_of(policy, home, policy.schema(home, reading.frame)),
             line_of=reading.line_of_record,
             **policy.table_choices,
         )

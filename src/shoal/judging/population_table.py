@@ -211,6 +211,25 @@ def population_for(
     return PopulationTable.of(schema=schema, **given.as_source(Path(folder)))
 
 
+def with_their_population(
+    models: Sequence[Model], given: Any, schema: Schema, *, is_drawn: bool = False
+) -> tuple[tuple[Model, ...], PopulationTable | None]:
+    """Models with the population that they count, which is read once, and that population.
+
+    Raises
+    ------
+    ParameterError
+        Of a population that a model needs nothing is known.
+    """
+    population = population_for(models, given, schema)
+    refuse_unknown_population(models, schema, population, is_drawn=is_drawn)
+    counting = tuple(
+        replace(model, population=population) if model.needs & IN_POPULATION else model  # type: ignore[call-arg]
+        for model in models
+    )
+    return counting, population
+
+
 def refuse_unknown_population(
     models: Sequence[Model], schema: Schema, population: PopulationTable | None, *, is_drawn: bool = False
 ) -> None:

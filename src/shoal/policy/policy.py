@@ -863,16 +863,6 @@ def check_asked(schema: object, models: object) -> None:
             raise ParameterError(f"A list of models is expected, but it holds a {type(model).__name__}.")
 
 
-def refuse_searched(models: Sequence[Model]) -> None:
-    """Refuse models for which sizes of groups are tried, where many settings are tried already."""
-    sought = [model.name for model in models if model.is_searched]
-    if sought:
-        raise ParameterError(
-            f"{', '.join(sought)}: sizes of groups are tried for it, which only a release does. Compare and tune "
-            "without it, and ask for it in the policy of the release."
-        )
-
-
 def refuse_no_model(models: Sequence[Model], *, otherwise: str = "nothing would be protected") -> None:
     """Refuse to promise nothing."""
     if not models:

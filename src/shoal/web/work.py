@@ -41,7 +41,6 @@ Plain = dict[str, Any]
 
 def assess(project: Project, tell: Tell) -> Plain:
     """The risk of the table as it is, and which columns make it."""
-    from shoal.judging.population_table import population_for
     from shoal.publishing.json_file import finite
     from shoal.table.table import Table
     from shoal.web import facts
@@ -53,7 +52,7 @@ def assess(project: Project, tell: Tell) -> Plain:
     table = Table.from_frame(frame, schema)
     found = facts.risk_now(
         table.frame, schema, sample=table.sample,
-        population=population_for((), policy.population, schema, folder=project.folder),
+        population=_population(project, policy, frame),
         told=lambda done: tell("Counting persons by combinations of columns", 0.1 + 0.9 * done),
     )  # fmt: skip
     answer: Plain = finite(replace(found, notes=table.notes).to_dict())
@@ -99,6 +98,7 @@ def tune(
         points=points,
         progress=_Said(tell, {"tuning": "Trying settings", "protecting": "Checking the chosen setting as published"}),
         on_point=found_one,
+        population=_population(project, policy, frame),
         history=policy.history_of(project.folder, frame),
         **policy.choices,
     )
@@ -107,6 +107,13 @@ def tune(
         "points": [_point(point, number, asked) for number, point in enumerate(found.points)],
         "chosen": None if found.chosen is None else numbers[id(found.chosen)],
     }
+
+
+def _population(project: Project, policy: Policy, frame: Any) -> Any:
+    """The population that the table was drawn from, where there is a table of it."""
+    from shoal.judging.population_table import population_for
+
+    return population_for((), policy.population, policy.schema(project.folder, frame), folder=project.folder)
 
 
 def _point(point: Point, number: int, asked: Plain) -> Plain:
@@ -167,6 +174,7 @@ def compare(
             found = tuning.compare(
                 frame, schema, policy.models, methods=[method], at=[bound], by=[model], minimise=minimise,
                 history=policy.history_of(project.folder, frame), usefulness=useful_for or None,
+                population=_population(project, policy, frame),
                 **policy.table_choices,
             )  # fmt: skip
             row = finite(found.rows[0].to_dict())

@@ -9,11 +9,11 @@ import numpy as np
 
 from shoal.engines.contract import Engine, Files, Job, Measures, counts_of, refuse_unoffered
 from shoal.engines.memory.code import code_table, notes_on
-from shoal.engines.memory.search import group_by_size, sample_of
 from shoal.engines.memory.write import InMemory
 from shoal.errors import PrivacyNotMetError
 from shoal.grouping.grouping import Grouping, everybody, without_left_out
 from shoal.judging.recount import look_at_release
+from shoal.judging.sizes import Sizes, sample_of
 from shoal.judging.verdict import not_met, with_linkage
 from shoal.masking.grouped import GroupedRecords
 from shoal.masking.history import changes_histories, mask_histories
@@ -60,7 +60,10 @@ class MemoryEngine(Engine):
             told.counts = {"records": table.n_records, "persons": table.n_persons}
         with stage("grouping", job.progress) as told:
             history = coded.history
-            grouping = group_by_size(job, coded, history, rng) if job.mask.takes_groups else everybody(table)
+            sizes = Sizes(
+                job.method, job.mask, table, coded.models, coded.of_groups, history, coded.population, job.progress
+            )
+            grouping = sizes.group(rng) if job.mask.takes_groups else everybody(table)
             table, grouping = without_left_out(table, grouping, freely=job.method.leaves_out_freely)
             told.counts = {"groups": grouping.n_groups}
         hidden = None

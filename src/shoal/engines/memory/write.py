@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from shoal.engines.memory.search import sample_of
 from shoal.errors import ParameterError, ShoalWarning
 from shoal.judging.recount import look_at_release
+from shoal.judging.sizes import sample_of
 from shoal.masking.publish import Published
 from shoal.masking.ranges import lone_extremes
 from shoal.masking.scheme import scheme_of

@@ -17,6 +17,7 @@ from shoal.grouping import Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.grouping.sampling import sampled
+from shoal.judging.population_table import PopulationTable, with_their_population
 from shoal.masking.chosen import choose
 from shoal.masking.ranges import Range
 from shoal.measuring.prediction import Prediction, prediction_of
@@ -25,7 +26,7 @@ from shoal.measuring.tuning.targets import Target, checked_loss, parse_targets, 
 from shoal.measuring.tuning.workbench import Point, Workbench
 from shoal.models.contract import Model, asked_of_groups
 from shoal.policy.history import History
-from shoal.policy.policy import UsefulnessChoices, as_usefulness, check_asked, refuse_searched, refuse_unknown_target
+from shoal.policy.policy import UsefulnessChoices, as_usefulness, check_asked, refuse_unknown_target
 from shoal.progress import Progress, silent
 from shoal.short import Short, ShownInShort
 from shoal.table.columns import LineOf
@@ -132,6 +133,7 @@ def compare(
     knowledge: Knowledge | None = None,
     history: History | None = None,
     usefulness: str | Mapping[str, Any] | UsefulnessChoices | None = None,
+    population: Any = None,
     line_of: LineOf | None = None,
 ) -> Comparison:
     """Compare methods under the models asked for; or, with bounds, methods and models at the same risk.
@@ -157,9 +159,17 @@ def compare(
         As in `protect`: what may be left out so that the models, or a bound, can be met, and how histories are hidden.
     usefulness
         The column that somebody wants to predict: each row says how well it is predicted from what would be released.
+    population
+        The population that the table was drawn from, where models count its persons and bring none: a frame, or the
+        name of a file.
+
+    Notes
+    -----
+    For models of a sample or a population each method tries sizes of groups until what would be published meets them,
+    as a release does.
     """
     check_asked(schema, models)
-    refuse_searched(models)
+    models, register = with_their_population(models, population, schema, is_drawn=sample is not None)
     minimise = checked_loss(minimise)
     targets = parse_levels(at) if isinstance(at, str) else list(parse_targets(at)) if at else []
     refuse_linkage_of(Range(), targets)
@@ -187,7 +197,8 @@ def compare(
 
     if not targets:
         refuse_unfit(table, models)
-        return _under(allowed(models), named, models, minimise, progress, history or History(), predicting)
+        bench = Workbench(allowed(models), (), minimise, history=history or History(), population=register)
+        return _under(bench, named, models, progress, predicting)
     kept = tuple(model for model in models if not is_free(model))
     tables = {target: allowed(_at_target(target, kept)) for target in targets}
     rows: list[ComparisonRow] = []
@@ -195,7 +206,7 @@ def compare(
     try:
         for number, ((name, method), dial) in enumerate(ways):
             progress("comparing", number / len(ways))
-            rows += _rows(tables, name, method, dial, kept, minimise, history or History(), predicting)
+            rows += _rows(tables, name, method, dial, kept, minimise, history or History(), register, predicting)
     except KeyboardInterrupt:
         return Comparison(minimise, tuple(rows), stopped=True)
     return Comparison(minimise, tuple(rows))
@@ -217,17 +228,15 @@ class Predicting:
 
 
 def _under(
-    table: Table,
+    bench: Workbench,
     named: Sequence[tuple[str, Method]],
     models: Sequence[Model],
-    minimise: str,
     progress: Progress,
-    history: History,
     predicting: Predicting,
 ) -> Comparison:
     """What each method loses under the models as they are; where the whole table breaks one, no method is tried."""
-    refuse_impossible(table, asked_of_groups(models))
-    bench = Workbench(table, (), minimise, history=history)
+    refuse_impossible(bench.table, asked_of_groups(models))
+    minimise = bench.minimise
     rows: list[ComparisonRow] = []
     try:
         for number, (name, method) in enumerate(named):
@@ -249,13 +258,15 @@ def _rows(
     kept: tuple[Model, ...],
     minimise: str,
     history: History,
+    population: PopulationTable | None,
     predicting: Predicting,
 ) -> Iterable[ComparisonRow]:
     """What a method with a model loses under each bound. What was tried for one bound serves others on its table."""
     benches: dict[int, Workbench] = {}
     for target, table in tables.items():
         started = time.perf_counter()
-        bench = benches.setdefault(id(table), Workbench(table, list(tables), minimise, history=history))
+        made = Workbench(table, list(tables), minimise, history=history, population=population)
+        bench = benches.setdefault(id(table), made)
         try:
             strictest = dial.strictest(table)
         except CannotSatisfyError:

@@ -19,7 +19,7 @@ from shoal.grouping import Method
 from shoal.grouping.budget import within_budget
 from shoal.grouping.feasibility import refuse_impossible, refuse_unfit
 from shoal.grouping.sampling import sampled
-from shoal.judging.population_table import PopulationTable, population_for
+from shoal.judging.population_table import PopulationTable, with_their_population
 from shoal.masking.chosen import choose
 from shoal.masking.publish import Mask
 from shoal.measuring.game import Game
@@ -40,7 +40,6 @@ from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.options import Options
 from shoal.parts import MaskName, MethodName
 from shoal.policy.history import History
-from shoal.policy.policy import refuse_searched
 from shoal.progress import Progress, silent
 from shoal.publishing.release import Release
 from shoal.short import Short, ShownInShort
@@ -186,7 +185,8 @@ def tune(
         granularity or payout, which are kept large.
     game, population
         For payout: what publisher and adversary win and lose (`shoal.measuring.game.Game`), and for a journalist the
-        population, unless weights stand for it. Targets may then be left out; sizes of groups are tried besides.
+        population, unless weights stand for it. Targets may then be left out; sizes of groups are tried besides. Models
+        that count persons of a population and bring none take this one.
     points, on_point
         How many settings the frontier tries, and who is told of each as it is measured.
 
@@ -201,7 +201,7 @@ def tune(
     effort "low", and the best settings are tried with its own. The one that loses least is protected for real, and its
     targets are checked on what would be published; else the next best is taken. Ctrl-C keeps what was found.
     """
-    refuse_searched(models)
+    models, register = with_their_population(models, population, schema, is_drawn=sample is not None)
     aims = ANYTHING if game is not None and not targets else parse_targets(targets)
     minimise = checked_loss(minimise, with_game=game is not None)
     points, seed = as_count(points, name="points", at_least=2), checked_seed(seed)
@@ -217,7 +217,7 @@ def tune(
     search.keep_to(max_suppressed=max_suppressed, max_records=max_records, rng=rng)
     bench = Workbench(
         search.table, aims, minimise, chosen_mask, history or History(), game=game,
-        population=_population_of(game, population, schema, chosen_mask),
+        population=_population_of(game, register, schema, chosen_mask),
     )  # fmt: skip
     stopped = search.run(bench, progress, on_point)
     ranked = sorted((point for point in bench.points if point.meets), key=lambda point: (point.loss, point.seconds))
@@ -235,11 +235,12 @@ def tune(
     return replace(found, **_best_as_published(ranked, protected, aims))
 
 
-def _population_of(game: Game | None, given: Any, schema: Schema, mask: Mask) -> PopulationTable | None:
-    """The population that a journalist looks up; refused where nothing stands for it."""
+def _population_of(
+    game: Game | None, population: PopulationTable | None, schema: Schema, mask: Mask
+) -> PopulationTable | None:
+    """The population that models count, or that a journalist looks up; refused where nothing stands for it."""
     if game is None or game.attacker != "journalist":
-        return None
-    population = population_for((), given, schema)
+        return population
     if population is None and schema.weight is None:
         raise ParameterError(
             "A game against a journalist needs a population table (population=), or weights (weight=)."

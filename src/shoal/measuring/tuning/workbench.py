@@ -16,6 +16,7 @@ from shoal.grouping.grouping import Grouping, Method, Prepared, without_left_out
 from shoal.judging.observation import Observation
 from shoal.judging.population_table import PopulationTable
 from shoal.judging.risk import NEEDS, Risk, measure_risk
+from shoal.judging.sizes import Sizes
 from shoal.masking.episodes import with_episodes
 from shoal.masking.history import changes_histories, group_with_histories, mask_histories
 from shoal.masking.publish import Mask, Published, publish
@@ -99,7 +100,7 @@ class Workbench:
     game: Game | None = None
     """By which it is told what a setting is worth."""
     population: PopulationTable | None = None
-    """The population that the table was drawn from, where a game asks for it."""
+    """The population that the table was drawn from, where a game or a model asks for it."""
     points: list[Point] = field(default_factory=list)
     _prepared: dict[Method, Prepared | None] = field(default_factory=dict)
     _known: dict[tuple[tuple[Model, ...], object], Point | None] = field(default_factory=dict)
@@ -143,6 +144,11 @@ class Workbench:
     def _group(self, models: tuple[Model, ...], method: Method) -> Grouping:
         """Group by the method; one that can goes on from what it kept of earlier runs."""
         of_groups = asked_of_groups(models)
+        if any(model.is_searched for model in models):
+            table = self._cut(models)
+            asked = asked_by_row(table, models)
+            sizes = Sizes(method, self.mask, table, models, asked, self.history, self.population)
+            return sizes.group(np.random.default_rng(0))
         if changes_histories(models, self.history):
             table = self._cut(models)
             return group_with_histories(method, table, asked_by_row(table, models), models, self.history)
