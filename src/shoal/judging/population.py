@@ -125,7 +125,7 @@ def population_risk(
     class_of_person, n_classes = classes_of_persons(seen.group_of_record, seen.person_of_record, seen.n_persons)
     persons = np.bincount(class_of_person, minlength=n_classes)
     weight = of_persons(sample.weight, seen)
-    in_population = None if weight is None else np.bincount(class_of_person, weights=weight, minlength=n_classes)
+    in_population = None if weight is None else sums_of(weight, class_of_person, n_classes)
     told = risk_of_classes(persons, in_population, matched=matched)
     f, population = matched or (persons, (persons if in_population is None else in_population).astype(np.float64))
     codes = [
@@ -220,6 +220,11 @@ def _strata(seen: Observation, sample: Sample, weight: FloatArray | None, risk: 
         for i, name in enumerate(sample.strata)
         if persons[i]
     )  # fmt: skip
+
+
+def sums_of(weight: FloatArray, class_of_person: NDArray[np.integer], n_classes: int) -> FloatArray:
+    """The sum of the weights of the persons of each class."""
+    return np.bincount(class_of_person, weights=weight, minlength=n_classes).astype(np.float64)
 
 
 Kind = TypeVar("Kind", bound=np.generic)

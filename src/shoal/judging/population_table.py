@@ -224,7 +224,7 @@ def with_their_population(
     population = population_for(models, given, schema)
     refuse_unknown_population(models, schema, population, is_drawn=is_drawn)
     counting = tuple(
-        replace(model, population=population) if model.needs & IN_POPULATION else model  # type: ignore[call-arg]
+        replace(model, population=population) if model.needs & IN_POPULATION else model  # type: ignore[type-var]
         for model in models
     )
     return counting, population

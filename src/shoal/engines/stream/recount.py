@@ -23,7 +23,7 @@ from shoal.engines.stream.summary import PairCounts, SummaryTable, counts_of_gro
 from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
 from shoal.judging.alone import AloneLimit, who_is_alone
 from shoal.judging.observation import Observation, are_one_only_where_equal
-from shoal.judging.population import PopulationRisk, risk_of_classes
+from shoal.judging.population import PopulationRisk, risk_of_classes, sums_of
 from shoal.judging.recount import cells_beyond, problems_of_codes, problems_of_columns
 from shoal.judging.risk import NEEDS, Risk, risk_of_counts, risks_together
 from shoal.judging.verdict import PUBLISHED_TABLE, Verdict, judge
@@ -123,7 +123,7 @@ def look_at_file(
     risk = risk_of_counts(counts)
     weights = seen.weights
     if weights is not None:
-        of_group = np.bincount(group_of_person, weights=weights.of_persons(table.n_persons), minlength=len(counts))
+        of_group = sums_of(weights.of_persons(table.n_persons), group_of_person, len(counts))
         counts = counts.with_weights(of_group)
     if needs & HISTORIES:
         risk, judged = look_by_group(partial(_once_more, source, seen), schema, models, table.n_records, portion)
@@ -217,7 +217,8 @@ def _population(shown_by_person: NDArray[np.uint64], weights: NDArray[np.float64
     """The risk of a sample, by the classes of persons who show the same in all their records."""
     _, of_person = np.unique(shown_by_person, return_inverse=True)
     of_person = of_person.reshape(-1)
-    return risk_of_classes(np.bincount(of_person), np.bincount(of_person, weights=weights))
+    persons = np.bincount(of_person)
+    return risk_of_classes(persons, sums_of(weights, of_person, len(persons)))
 
 
 def _once_more(source: FileSource | _CsvSource, seen: _Seen, columns: Sequence[str]) -> Iterator[SeenValues]:
@@ -315,7 +316,7 @@ class _Seen:
 
     def __init__(self, schema: Schema, source: FileSource | _CsvSource, *, by_group: bool) -> None:
         self.schema, self.by_group = schema, by_group
-        self.weights = PersonWeights(schema.weight) if schema.weight in source.schema.names() else None  # type: ignore[arg-type]
+        self.weights = PersonWeights(schema.weight) if schema.weight in source.schema.names() else None
         self.members = _Numbering.empty()
         self.persons, self.groups = _Numbering.empty(), _Numbering.empty()
         self.person_names = _Column()
