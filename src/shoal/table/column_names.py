@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 LANGUAGES = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "nl": "Dutch",
@@ -420,29 +421,45 @@ def words_of(name: str) -> list[str]:
     return [*words, "".join(words)] if len(words) > 1 else words
 
 
-def topics_of(name: str) -> list[Known]:
+@lru_cache(maxsize=1024)
+def topics_of(name: str) -> tuple[Known, ...]:
     """What a name says, the most particular first; several where a word has several meanings."""
     words = words_of(name)
     found = []
     for topic, by_language in WORDS.items():
-        hits = {
-            language: all(entry.endswith("?") for entry in matched)
-            for language, entries in by_language.items()
-            if (matched := [entry for entry in entries.split() if _matches(entry, words)])
-        }
+        hits = {language: all(weak) for language, entries in by_language.items() if (weak := _matching(entries, words))}
         if hits:
             strong = tuple(language for language, is_weak in hits.items() if not is_weak)
             found.append(Known(topic, strong or tuple(hits), not strong))
-    return found
+    return tuple(found)
 
 
 def names_a(words: Sequence[str], entries: str) -> bool:
     """Whether one of the words is in a list; words that need the contents do not count."""
-    return any(_matches(entry, words) for entry in entries.split() if not entry.endswith("?"))
+    return not all(_matching(entries, words))
 
 
-def _matches(entry: str, words: Sequence[str]) -> bool:
-    return all(any(_is_like(word, part) for word in words) for part in entry.rstrip("?").split("+"))
+def _matching(entries: str, words: Sequence[str]) -> list[bool]:
+    """Of the entries that the words match, whether each needs the contents."""
+    single, several = _taken_apart(entries)
+    return [
+        *(single[word] for word in words if word in single),
+        *(is_weak for parts, is_weak in several if all(any(_is_like(word, part) for word in words) for part in parts)),
+    ]
+
+
+@cache
+def _taken_apart(entries: str) -> tuple[dict[str, bool], list[tuple[list[str], bool]]]:
+    """The entries that are one whole word, looked up at once, and those with a star or of several parts."""
+    single: dict[str, bool] = {}
+    several = []
+    for entry in entries.split():
+        word, is_weak = entry.rstrip("?"), entry.endswith("?")
+        if "*" in word or "+" in word:
+            several.append((word.split("+"), is_weak))
+        else:
+            single[word] = is_weak and single.get(word, True)
+    return single, several
 
 
 def _is_like(word: str, part: str) -> bool:
