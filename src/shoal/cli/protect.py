@@ -189,7 +189,7 @@ def chosen_for(name: str, job: Job, settings: dict[str, Any]) -> Engine:
     from shoal.engines.memory_needed import engine_for
 
     if name == "auto":
-        name = engine_for(job.source, job.roles, engine_called("stream").why_not(job))
+        name = engine_for(job.source, job.roles, lambda: engine_called("stream").why_not(job))
     return engine_called(name, **settings)
 
 

@@ -26,7 +26,7 @@ else:
 READ_WHEN_USED = frozenset({"scipy.linalg", "yaml"})
 """Numba asks for the second to read a file of settings that hardly anybody has."""
 
-OBJECTS_BEFORE_A_LOOK = 100_000
+OBJECTS_BEFORE_A_LOOK = 500_000
 
 
 def start_quickly() -> None:

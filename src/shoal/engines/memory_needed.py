@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from shoal.engines.stream.read import PORTION
 from shoal.errors import NotEnoughMemoryError, ShoalError
 from shoal.reading import CsvOptions, format_of, is_address
 from shoal.reading.csv import read_csv_blocks
@@ -22,6 +21,9 @@ from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
     from shoal.engines.contract import Files
+
+PORTION = 1_000_000
+"""How many records are looked at together where they are read in portions."""
 
 MARGIN = 0.9
 """The share of the memory there is that a run may be expected to take."""
@@ -45,13 +47,13 @@ class Size:
     """What lies in memory beside the records while they are read."""
 
 
-def engine_for(files: Files, schema: Schema, why_not: Sequence[str]) -> str:
+def engine_for(files: Files, schema: Schema, why_not: Callable[[], Sequence[str]]) -> str:
     """The engine that the memory there is allows for some files: "memory", or where they do not fit "stream".
 
     Parameters
     ----------
     why_not
-        Why the run cannot be done in portions; nothing where it can.
+        Tells why the run cannot be done in portions; nothing where it can. Asked only where memory is too small.
 
     Raises
     ------
@@ -74,12 +76,12 @@ def engine_for(files: Files, schema: Schema, why_not: Sequence[str]) -> str:
         f"The table of about {size.records:,} records needs about {_gb(needed_in_memory(size, schema))} of memory, and "
         f"there are {_gb(there_is)}."
     )
-    if why_not:
+    if reasons := why_not():
         hint = (
             "Take fewer columns, choose what can be done in portions (engine='stream' tells), free some memory, or try "
             "all the same with engine='memory'."
         )
-        raise NotEnoughMemoryError(f"{told} It cannot be read in portions: {' '.join(why_not)} {hint}", hint=hint)
+        raise NotEnoughMemoryError(f"{told} It cannot be read in portions: {' '.join(reasons)} {hint}", hint=hint)
     in_portions = needed_in_portions(size, schema)
     if in_portions > MARGIN * there_is:
         hint = (

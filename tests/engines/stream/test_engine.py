@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 
 def chosen(file: Path, there_is: int, monkeypatch: pytest.MonkeyPatch, *, why: tuple[str, ...] = ()) -> str:
     monkeypatch.setattr("shoal.engines.memory_needed.memory_there_is", lambda: there_is)
-    return engine_for(Files(names=(str(file),)), schema(), why)
+    return engine_for(Files(names=(str(file),)), schema(), lambda: why)
 
 
 def test_memory_where_the_table_fits_and_portions_where_only_persons_do(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from shoal.engines.memory_needed import PORTION
 from shoal.errors import InputError, SchemaError
 from shoal.policy.policy import Policy
 from shoal.reading import CsvOptions, format_of
@@ -26,9 +27,6 @@ from shoal.table.times import beyond_calendar, refuse_beyond_calendar
 
 if TYPE_CHECKING:
     from shoal.engines.contract import Files
-
-PORTION = 1_000_000
-"""How many records are looked at together."""
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.engines.memory_needed import PORTION
 from shoal.engines.offered import models_in_memory
 from shoal.engines.stream.alone import SeenValues, keys_of, look_for_alone_in_portions
 from shoal.engines.stream.code import PERSON, CodedFile
 from shoal.engines.stream.histories import look_by_group
 from shoal.engines.stream.mask import DiskBucketing
-from shoal.engines.stream.read import PORTION, FileSource
+from shoal.engines.stream.read import FileSource
 from shoal.engines.stream.summary import PairCounts, SummaryTable, counts_of_groups
 from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
 from shoal.judging.alone import AloneLimit, who_is_alone

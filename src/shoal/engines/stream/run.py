@@ -16,12 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.engines.contract import Engine, Files, Job, counts_of, refuse_unoffered
+from shoal.engines.memory_needed import PORTION
 from shoal.engines.offered import asked_without_search, why_not_in_portions
 from shoal.engines.stream.code import PERSON, CodedFile, code_file, domain_of
 from shoal.engines.stream.group import GroupTotals, Losses, look_at_cells, total_groups
 from shoal.engines.stream.mask import DiskBucketing, Publisher, write_groups
 from shoal.engines.stream.read import (
-    PORTION,
     FileSource,
     mended,
     opened,
