@@ -145,10 +145,6 @@ def _protect_tables(
     """Related tables, which a policy names."""
     from shoal.cli.star import protect_tables
 
-    if policy.mend:
-        raise PolicyError("Related tables are not mended. Mend them before, or leave [mend] out.")
-    if policy.ledger is not None:
-        raise PolicyError("Releases of related tables are not kept in a ledger. Leave it out.")
     measures = {"--queries": "queries", "--associations": "associations", "--attack": "attacks"}
     unheard = [flag for flag, name in measures.items() if flags[name]]
     if unheard:

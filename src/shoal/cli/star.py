@@ -15,14 +15,6 @@ from shoal.errors import InputError, ParameterError, PolicyError
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
-    from shoal.publishing.related import Star
-
-
-def star_of(policy: Policy) -> Star:
-    """How the tables of a policy hang together."""
-    from shoal.publishing.related import Star, StarTable
-
-    return Star({name: StarTable(key=table.key, links=table.links) for name, table in policy.tables.items()})
 
 
 def protect_tables(
@@ -42,8 +34,7 @@ def protect_tables(
     """Protect the tables that a policy names."""
     from shoal.cli import output as say
     from shoal.cli.protect import show_release
-    from shoal.publishing.related import protect_star, write_star
-    from shoal.reading import read
+    from shoal.publishing.related import protect_star, read_tables, star_of, write_star
     from shoal.reading.detect import refuse_unanswered
 
     clock = time.perf_counter()
@@ -53,20 +44,7 @@ def protect_tables(
         )
     if into is not None:
         raise ParameterError("Related tables are written to a folder, not to a database. Leave --into out.")
-    asked = {"rename": any(policy.source.rename), "join": policy.source.join is not None}
-    unheard = [name for name, is_asked in asked.items() if is_asked]
-    if unheard:
-        raise PolicyError(
-            f"[source] {' and '.join(unheard)}: for files that become one table. Related tables are read as they are; "
-            "name their keys and links under [tables]."
-        )
-    star = star_of(policy)
-    readings = {
-        name: read(
-            folder / table.file, csv=policy.source.csv, labels=policy.source.labels, dropped=policy.columns.dropped
-        )
-        for name, table in policy.tables.items()
-    }
+    star, readings = star_of(policy), read_tables(policy, folder)
     for reading in readings.values():
         refuse_unanswered(reading.source.name, reading.findings, policy.columns.dropped)
         say.say_notes(reading.notes)
@@ -102,7 +80,7 @@ def verify_tables(ctx: click.Context, release: Path, flags: Mapping[str, Any], *
     from shoal.publishing.codebook import read_codebook
     from shoal.publishing.folder import finish_interrupted
     from shoal.publishing.manifest import check_manifest, differences_of
-    from shoal.publishing.related import read_star, verify_star
+    from shoal.publishing.related import read_star, star_of, verify_star
 
     clock = time.perf_counter()
     finish_interrupted(release)

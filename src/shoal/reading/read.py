@@ -62,23 +62,36 @@ def read(
     SchemaError
         The files do not fit together.
     """
-    if isinstance(paths, str | Path):
-        paths = [paths]
+    paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    persons = [] if join is None else [join.person_file]
+    each = read_each([*paths, *persons], csv=csv, labels=labels, sheet=sheet, table=table, query=query, dropped=dropped)
+    records = put_under_one_another(each[: len(paths)], rename)
+    return records if join is None else join_persons(records, each[-1], join)
+
+
+def read_each(
+    paths: Sequence[str | Path],
+    *,
+    csv: HowWritten = None,
+    labels: str = "codes",
+    sheet: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    dropped: Collection[str] = (),
+) -> list[Reading]:
+    """Read sources one by one, each as a table of its own; parameters as of `read`."""
     if (table or query) and not any(map(is_address, paths)):
         raise ParameterError("A table or a query is read from a database: give an address, postgresql://host/database.")
     told = Told.of(csv)
     options = ReadOptions(csv=told.csv, found=told.found, labels=labels, sheet=sheet, dropped=dropped)
-
-    def source(path: str | Path) -> Reading:
-        if isinstance(path, str) and is_address(path):
-            return read_database(path, table=table, query=query, dropped=dropped)
-        return read_file(Path(path), options)
-
-    each = [source(path) for path in paths]
-    persons = [] if join is None else [source(join.person_file)]
-    _refuse_absent(told.csv, [*each, *persons])
-    records = put_under_one_another(each, rename)
-    return records if join is None else join_persons(records, persons[0], join)
+    readings = [
+        read_database(path, table=table, query=query, dropped=dropped)
+        if isinstance(path, str) and is_address(path)
+        else read_file(Path(path), options)
+        for path in paths
+    ]
+    _refuse_absent(told.csv, readings)
+    return readings
 
 
 def _refuse_absent(csv: CsvOptions, readings: Sequence[Reading]) -> None:

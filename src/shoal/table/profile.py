@@ -112,13 +112,15 @@ class Profile(ShownInShort):
         return told
 
 
-def profile(frame: pl.DataFrame, *, missing_tells_nothing: Sequence[str] = ()) -> Profile:
+def profile(frame: pl.DataFrame, *, missing_tells_nothing: Sequence[str] = (), person: str | None = None) -> Profile:
     """Look at a table: kinds, distinct and missing values, and a role for each column with the reason.
 
     Parameters
     ----------
     missing_tells_nothing
         Sensitive columns of which a missing value tells nothing: the limit on values is reckoned without it.
+    person
+        The column that names the person, where that is known, as of related tables; None finds it.
 
     Notes
     -----
@@ -130,7 +132,7 @@ def profile(frame: pl.DataFrame, *, missing_tells_nothing: Sequence[str] = ()) -
         raise InputError("The table has no records.")
     contents = {name: contents_of(frame[name]) for name in frame.columns}
     columns = [_look_at(name, contents[name], len(frame)) for name in frame.columns]
-    columns = _with_person(columns, len(frame))
+    columns = _with_person(columns, len(frame)) if person is None else _with_known_person(columns, person)
     columns = _with_one_time(columns)
     columns = _with_sample(columns, frame)
     columns = _with_a_quasi_identifier(columns)
@@ -224,6 +226,15 @@ def _with_person(columns: list[ColumnProfile], n_records: int) -> list[ColumnPro
         else replace(column, role="dropped", reason="another column names the person")
         if column.role == "person?"
         else column
+        for column in columns
+    ]
+
+
+def _with_known_person(columns: list[ColumnProfile], person: str) -> list[ColumnProfile]:
+    known = {"role": "person", "reason": "it is the key of the table of persons", "sure": "sure"}
+    other = {"role": "dropped", "reason": "another column names the person"}
+    return [
+        replace(column, **(known if column.name == person else other if column.role == "person?" else {}))  # type: ignore[arg-type]
         for column in columns
     ]
 

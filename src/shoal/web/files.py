@@ -155,7 +155,7 @@ def put_into(project: Project, source: SourceFile, purpose: str) -> None:
     if purpose == "persons":
         sources = tuple(each for each in chosen.sources if each.name != source.name)
         rename = chosen.rename_for(sources)
-        project.update(seen=chosen.version, person_file=source, sources=sources, join_on={}, rename=rename)
+        project.update(seen=chosen.version, person_file=source, sources=sources, join_on={}, rename=rename, tables={})
         return
     names = [each.name for each in chosen.sources]
     if source.name in names:
@@ -165,4 +165,7 @@ def put_into(project: Project, source: SourceFile, purpose: str) -> None:
     persons = chosen.person_file if chosen.person_file is None or chosen.person_file.name != source.name else None
     join_on = chosen.join_on if persons is not None else {}
     rename = chosen.rename_for(sources)
-    project.update(seen=chosen.version, sources=sources, person_file=persons, join_on=join_on, rename=rename)
+    tables = chosen.tables if source.name in names else {}
+    project.update(
+        seen=chosen.version, sources=sources, person_file=persons, join_on=join_on, rename=rename, tables=tables
+    )

@@ -43,7 +43,7 @@ def look(project: Project, tell: Tell) -> dict[str, Any]:
     tell("Keeping the table", 0.4)
     _keep(project, reading.frame)
     tell("Looking at the columns", 0.5)
-    seen = profile(reading.frame)
+    seen = profile(reading.frame, person=project.chosen.persons_key)
     tell("Looking for what is odd", 0.7)
     oddities = list(odd_about(reading, seen))
     source = reading.source
@@ -53,6 +53,7 @@ def look(project: Project, tell: Tell) -> dict[str, Any]:
         **told,
         "columns": [{**column, "direct": _names_persons(column["topic"])} for column in told["columns"]],
         "person": seen.person,
+        "table_of": project.table_of_columns(),
         "format": source.format,
         "csv": None if source.csv is None else asdict(source.csv),
         "found": found_of(reading),
@@ -64,6 +65,39 @@ def look(project: Project, tell: Tell) -> dict[str, Any]:
         "record_risk": str(exact_decimal(seen.record_risk)),
         "h_affiliation": None if seen.h_affiliation is None else str(exact_decimal(seen.h_affiliation)),
     }
+
+
+def relate(project: Project, tell: Tell) -> dict[str, Any]:
+    """Read the files each by itself, and say how they seem to hang together: keys and links, as names and values go."""
+    from shoal.publishing.related import suggested_tables
+    from shoal.reading.read import read_each
+
+    tell("Reading the files", 0.05)
+    chosen = project.chosen
+    readings = read_each(project.source_paths(), csv=chosen.csv, **chosen.read_as)
+    tell("Looking for keys", 0.6)
+    names = table_names([source.name for source in chosen.sources])
+    frames = {name: reading.frame for name, reading in zip(names, readings, strict=True)}
+    found = suggested_tables(frames)
+    return {
+        "tables": {
+            name: {
+                "file": source.name,
+                **({"key": found[name].key} if found[name].key else {}),
+                **({"links": dict(found[name].links)} if found[name].links else {}),
+            }
+            for name, source in zip(names, chosen.sources, strict=True)
+        }
+    }
+
+
+def table_names(files: Sequence[str]) -> list[str]:
+    """Names of tables by their files: without endings, each once."""
+    names: list[str] = []
+    for file in files:
+        plain = file.split(".")[0] or file
+        names.append(plain if plain not in names else file)
+    return names
 
 
 def _names_persons(topic: str) -> str | None:

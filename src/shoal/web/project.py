@@ -87,7 +87,7 @@ PROTECTION_KEYS = (
     "preset", "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "column_labels",
     "usefulness", "ledger",
 )  # fmt: skip
-DATA_KEYS = ("sources", "person_file", "join_on", "rename", "csv", "read_as", "mend")
+DATA_KEYS = ("sources", "person_file", "join_on", "rename", "tables", "csv", "read_as", "mend")
 """The choices that make the table."""
 COLUMN_KEYS = (
     "columns", "round", "missing", "time_as", "time_of_day", "shared_dates", "round_gaps", "zone", "coded",
@@ -156,6 +156,8 @@ class Chosen:
     join_on: Mapping[str, str] = field(default_factory=dict)
     """The key: its names in the person file by its names in the records."""
     rename: tuple[Mapping[str, str], ...] = ()
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Where the files are related tables: by the name of each its `file` in `sources/`, its `key` and its `links`."""
     csv: Mapping[str, Any] = field(default_factory=dict)
     """delimiter, encoding, quote, decimal, missing, ...: so far as the steward said it; the rest is found."""
     read_as: Mapping[str, Any] = field(default_factory=dict)
@@ -192,6 +194,12 @@ class Chosen:
             return ()
         of_file = {source.name: names for source, names in zip(self.sources, self.rename, strict=True)}
         return tuple(of_file.get(source.name, {}) for source in sources)
+
+    @property
+    def persons_key(self) -> str | None:
+        """Of related tables the key of that of persons, which names the person; None where it is not told yet."""
+        keys = [table.get("key") for table in self.tables.values() if not table.get("links")]
+        return str(keys[0]) if len(keys) == 1 and keys[0] else None
 
     def names(self, role: str) -> tuple[str, ...]:
         """The columns of a role, in the order of the table."""
@@ -246,6 +254,7 @@ class Project:
         self.folder = folder
         self._chosen = chosen
         self._way = way or Way()
+        self._table_of: dict[str, str] = {}
         self._lock = threading.RLock()
 
     # The folder
@@ -461,7 +470,8 @@ class Project:
         }
         if protection.get("usefulness", {}).get("target") not in (*chosen.names("quasi"), *chosen.names("sensitive")):
             protection.pop("usefulness", None)  # its role was changed since
-        data = {"source": source, "mend": dict(chosen.mend), "population": dict(chosen.population)}
+        tables = {name: {**table, "file": f"sources/{table['file']}"} for name, table in chosen.tables.items()}
+        data = {"source": source, "mend": dict(chosen.mend), "population": dict(chosen.population), "tables": tables}
         decision = {"decision": dict(chosen.decision)} if chosen.decision else {}
         return {"columns": columns, **{key: table for key, table in data.items() if table}, **protection, **decision}
 
@@ -482,6 +492,11 @@ class Project:
             if len(chosen.names(role)) > 1:
                 named = ", ".join(chosen.names(role))
                 faults.append(f"Only one column can {what}, but these are chosen: {named}.")
+        if chosen.tables and chosen.names("person") != (chosen.persons_key,):
+            faults.append(
+                "Of related tables the key of the table of persons names the person. Say on the page Data how they "
+                f"belong together, and let {chosen.persons_key or 'that key'} name the person."
+            )
         if not chosen.names("quasi"):
             faults.append("No column is chosen as known to others. At least one is needed: what others may know.")
         asked = [str(each["column"] or "the first line") for each in self.questions()]
@@ -564,6 +579,7 @@ class Project:
         csv = {key: value for key, value in source.items() if key in CSV_OPTIONS}
         known = [columns.pop(column.name, column) for column in self._chosen.columns]
         join = policy.source.join
+        files = {name: self.copy_file(Path(folder) / table.file) for name, table in policy.tables.items()}
         persons = None if join is None else self.copy_file(Path(folder) / join.person_file)
         return self.update(
             seen=self._chosen.version,
@@ -581,6 +597,8 @@ class Project:
             csv=_plain({**self._chosen.csv, **csv}),
             read_as={key: source[key] for key in ("sheet", "labels") if key in source},
             rename=policy.source.rename,
+            sources=tuple({each.name: each for each in files.values()}.values()) or self._chosen.sources,
+            tables={name: {**document["tables"][name], "file": file.name} for name, file in files.items()},
             person_file=persons,
             join_on={} if join is None else dict(join.on),
             mend=_plain(document.get("mend", {})),
@@ -614,11 +632,43 @@ class Project:
         chosen = self._chosen
         if not chosen.sources:
             raise InputError("No file was chosen yet. Choose one on the page Data.")
+        if chosen.tables:
+            return self._read_joined()
         rename = [dict(names) for names in chosen.rename] if any(chosen.rename) else None
         reading = read(self.source_paths(), csv=chosen.csv, rename=rename, join=self.join(), **chosen.read_as)
         if not chosen.mend:
             return reading
         return mended_reading(reading, Policy.from_document({"columns": {"quasi": ["-"]}, "mend": chosen.mend}).mend)
+
+    def reading_policy(self) -> Policy:
+        """A policy of which only the tables, how they are written and what is mended in them is meant."""
+        from shoal.policy import Policy
+
+        told = {key: value for key, value in self.document().items() if key in ("source", "mend", "tables")}
+        return Policy.from_document({"columns": {"quasi": ["-"]}, **told})
+
+    def table_of_columns(self) -> dict[str, str]:
+        """Of related tables that were just read: which table each column is of."""
+        return dict(self._table_of)
+
+    def _read_joined(self) -> Reading:
+        """Related tables joined to one, to be looked at; each is published as a table of its own."""
+        from shoal.publishing.related import joined_to_look_at, mended_tables, read_tables, star_of
+        from shoal.reading import Reading, Source
+        from shoal.reading.mend import sentences
+
+        policy = self.reading_policy()
+        readings = read_tables(policy, self.folder)
+        frames, mends = mended_tables({name: each.frame for name, each in readings.items()}, policy.mend)
+        spelling = _spelling(self._chosen).get(str(self._chosen.persons_key), "plain")
+        joined, self._table_of, left_out = joined_to_look_at(star_of(policy), frames, spelling=spelling)
+        first = next(iter(readings.values())).source
+        paths = tuple(path for each in readings.values() for path in each.source.paths)
+        notes = [note for each in readings.values() for note in each.notes]
+        return Reading(
+            joined, Source(paths, first.format, first.csv), (*notes, *left_out, *sentences(mends)), mended=mends,
+            findings=tuple(finding for each in readings.values() for finding in each.findings),
+        )  # fmt: skip
 
     @property
     def table_file(self) -> Path:

@@ -53,14 +53,16 @@ class Candidate:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files of records that it was made of, as seen from the project's folder."""
+        """The files of records that it was made of, as seen from the project's folder; a policy names related ones."""
+        if self.chosen.get("tables"):
+            return ()
         return tuple(f"sources/{source['name']}" for source in self.chosen.get("sources", ()))
 
     def command(self, folder: str = "") -> str:
         """The command that makes the release, to be run in the project's folder or from another."""
         prefix = f"{folder.rstrip('/')}/" if folder else ""
-        files = " ".join(shlex.quote(f"{prefix}{file}") for file in self.files)
-        return f"shoal protect {files} --policy {shlex.quote(prefix + self.policy_name)} -o release"
+        files = "".join(f" {shlex.quote(prefix + file)}" for file in self.files)
+        return f"shoal protect{files} --policy {shlex.quote(prefix + self.policy_name)} -o release"
 
     def to_dict(self) -> Plain:
         """What is told of it: no record, and no choices but the policy's file."""

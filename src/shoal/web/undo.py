@@ -19,6 +19,7 @@ WORDS = {
     "person_file": "the person file",
     "join_on": "the key of the person file",
     "rename": "names of columns",
+    "tables": "how the files belong together",
     "csv": "how the files are read",
     "read_as": "how the files are read",
     "mend": "what is mended",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shoal.models import Model
     from shoal.policy import Policy
     from shoal.publishing.ledger import Ledger
+    from shoal.publishing.related import StarRelease
     from shoal.publishing.release import Release
     from shoal.reading import Reading
     from shoal.web.jobs import Tell
@@ -199,6 +200,8 @@ def protect(project: Project, tell: Tell, *, keep_person_map: bool = False, atta
     from shoal.web import facts
 
     started = datetime.now(UTC)
+    if project.chosen.tables:
+        return _protect_tables(project, tell, keep_person_map=keep_person_map, started=started)
     policy, reading, release = _protected(project, tell, attacks)
     tell("Writing the release and its report", 0.9)
     run = project.new_run()
@@ -220,21 +223,71 @@ def protect(project: Project, tell: Tell, *, keep_person_map: bool = False, atta
     groups.write_parquet(groups_file(project, run.name))
     told: Plain = finite(release.to_dict())
     candidate = _on_the_shelf(project, policy, release, told, run=run.name)
+    return _made(policy, candidate, told, run.name, [*reading.notes, *release.notes])
+
+
+def _made(policy: Policy, candidate: Candidate, told: Plain, run: str, notes: Sequence[str]) -> Plain:
+    """What the page Release is told of a release."""
     return {
         **told,
-        "run": run.name,
+        "run": run,
         "candidate": candidate.number,
-        "notes": list(dict.fromkeys([*reading.notes, *release.notes])),
+        "notes": list(dict.fromkeys(notes)),
         "published": candidate.published,
         "promises": _promises(policy),
         "policy_text": policy.to_toml(),
     }
 
 
+def _protect_tables(project: Project, tell: Tell, *, keep_person_map: bool, started: datetime) -> Plain:
+    """Make the release of related tables: a file for each."""
+    from shoal.publishing.json_file import finite
+    from shoal.publishing.related import write_star
+    from shoal.web import facts
+
+    policy, readings, release = _protected_tables(project, tell)
+    tell("Writing the tables", 0.9)
+    run, first = project.new_run(), next(iter(readings.values())).source
+    write_star(
+        release, run, format=first.written_as, keep_person_map=keep_person_map,
+        policy_text=policy.moved(project.folder, run / "steward").to_toml(),
+        inputs=[path for reading in readings.values() for path in reading.source.paths],
+        csv=None if first.csv is None else first.csv.written_in("utf-8"), started=started,
+        safe_cells=policy.safe_cells,
+    )  # fmt: skip
+    inner = release.release
+    groups = facts.groups_of(
+        inner.published.frame, policy.schema_of_release(), inner.published.linked, mask=policy.mask
+    )
+    groups.write_parquet(groups_file(project, run.name))
+    told: Plain = finite(release.to_dict())
+    candidate = _on_the_shelf(project, policy, inner, told, run=run.name)
+    notes = [note for reading in readings.values() for note in reading.notes]
+    shown = {name: asdict(facts.preview(frame)) for name, frame in release.tables.items()}
+    return {**_made(policy, candidate, told, run.name, [*notes, *release.notes]), "published_tables": finite(shown)}
+
+
+def _protected_tables(project: Project, tell: Tell) -> tuple[Policy, dict[str, Reading], StarRelease]:
+    """The policy, the tables that were read, and their release in memory; an error where a promise cannot be kept."""
+    from shoal.publishing.related import protect_star, read_tables, star_of
+    from shoal.reading.detect import refuse_unanswered
+
+    policy = _policy_to_run(project, tell)
+    readings = read_tables(policy, project.folder)
+    for reading in readings.values():
+        refuse_unanswered(reading.source.name, reading.findings, policy.columns.dropped)
+    frames = {name: reading.frame for name, reading in readings.items()}
+    own = replace(policy, folder=project.folder)
+    return policy, readings, protect_star(frames, star_of(policy), own, progress=_Said(tell, STAGES))
+
+
 def try_out(project: Project, tell: Tell, *, attacks: int | None = None) -> Plain:
     """Protect the table as the policy asks, and put what comes of it on the shelf; no release is written."""
     from shoal.publishing.json_file import finite
 
+    if project.chosen.tables:
+        policy, _, tables = _protected_tables(project, tell)
+        return {"candidate": _on_the_shelf(project, policy, tables.release, finite(tables.to_dict())).number}
     policy, _, release = _protected(project, tell, attacks)
     tell("Trying attacks, and what can still be learned", 0.9)
     told: Plain = finite(release.to_dict())
@@ -244,8 +297,28 @@ def try_out(project: Project, tell: Tell, *, attacks: int | None = None) -> Plai
 def _protected(project: Project, tell: Tell, attacks: int | None) -> tuple[Policy, Reading, Release[Any]]:
     """The policy, what was read, and the release in memory; an error where a promise cannot be kept."""
     from shoal.engines.contract import Job, engine_called
-    from shoal.masking import mask_called
     from shoal.reading.detect import refuse_unanswered
+
+    policy = _policy_to_run(project, tell)
+    reading = project.read()
+    refuse_unanswered(reading.source.name, reading.findings, policy.columns.dropped)
+    job = Job.of(reading, replace(policy, folder=project.folder), progress=_Said(tell, STAGES), attacks=attacks)
+    return policy, reading, engine_called("memory").protect(job)
+
+
+STAGES = {
+    "reading": "Reading the table",
+    "grouping": "Forming groups",
+    "masking": "Masking",
+    "verifying": "Counting again from what will be published",
+    "measuring usefulness": "Trying what can still be learned from it",
+}
+"""What is being done, as the pages call it."""
+
+
+def _policy_to_run(project: Project, tell: Tell) -> Policy:
+    """The policy of a release; an error where something of it was not said or confirmed yet."""
+    from shoal.masking import mask_called
 
     tell("Reading the table", 0.0)
     policy = _policy(project)
@@ -256,17 +329,7 @@ def _protected(project: Project, tell: Tell, attacks: int | None) -> tuple[Polic
             f"The roles of {len(unconfirmed)} columns were not confirmed: {', '.join(unconfirmed)}. Confirm them on "
             "the page Columns first."
         )
-    reading = project.read()
-    refuse_unanswered(reading.source.name, reading.findings, policy.columns.dropped)
-    job = Job.of(
-        reading,
-        replace(policy, folder=project.folder),
-        progress=_Said(tell, {"reading": "Reading the table", "grouping": "Forming groups", "masking": "Masking",
-                              "verifying": "Counting again from what will be published",
-                              "measuring usefulness": "Trying what can still be learned from it"}),
-        attacks=attacks,
-    )  # fmt: skip
-    return policy, reading, engine_called("memory").protect(job)
+    return policy
 
 
 def _on_the_shelf(
@@ -421,15 +484,19 @@ def _policy(project: Project, beside: Mapping[str, Any] | None = None) -> Policy
 
 def _published(project: Project, run: str) -> tuple[Policy, Any]:
     from shoal.policy import Policy
-    from shoal.publishing.manifest import read_manifest
     from shoal.publishing.read import read_published
     from shoal.reading import CsvOptions
 
     policy = Policy.load(project.file_of_run(run, "steward/policy.toml"))
-    folder = project.folder / "runs" / run
-    format = (read_manifest(folder) or {}).get("format", "csv")
+    format = _format_of_run(project, run)
     csv = CsvOptions(delimiter=policy.source.delimiter)  # releases are written in UTF-8, whatever their files were
     return policy, read_published(project.file_of_run(run, f"release.{format}"), csv=csv)
+
+
+def _format_of_run(project: Project, run: str) -> str:
+    from shoal.publishing.manifest import read_manifest
+
+    return str((read_manifest(project.folder / "runs" / run) or {}).get("format", "csv"))
 
 
 def enter_decision(project: Project, run: str) -> None:
@@ -458,6 +525,8 @@ def groups_of_run(project: Project, run: str) -> pl.DataFrame:
 
     file = groups_file(project, run)
     if not file.is_file():
+        if not (project.folder / "runs" / run / f"release.{_format_of_run(project, run)}").is_file():
+            return pl.DataFrame()  # of related tables, whose groups show in several files
         policy, published = _published(project, run)
         groups = facts.groups_of(published.frame, policy.schema_of_release(), published.linked, mask=policy.mask)
         groups.write_parquet(file)
@@ -527,6 +596,6 @@ def command_of(project: Project) -> str:
 
 def _words_of(project: Project) -> Iterator[str]:
     yield "shoal protect"
-    for source in project.chosen.sources:
+    for source in () if project.chosen.tables else project.chosen.sources:  # of related tables the policy names them
         yield shlex.quote(f"sources/{source.name}")
     yield "--policy policy.toml -o release"

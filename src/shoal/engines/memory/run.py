@@ -103,7 +103,7 @@ class MemoryEngine(Engine):
             seed=job.seed,
             seconds=time.perf_counter() - started,
             told={
-                **({"mended": list(job.what_was_mended)} if job.policy.mend else {}),
+                **({"mended": list(job.what_was_mended)} if job.policy.mend or job.mends else {}),
                 **({"coded": dict(table.coded)} if table.coded else {}),
                 **coded.told,
                 **grouping.told,

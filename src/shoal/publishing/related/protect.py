@@ -16,6 +16,8 @@ from shoal.masking import MASKS, secrecy
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND
 from shoal.policy import Policy
+from shoal.policy.mend import MendChoices
+from shoal.publishing.related.read import mended_tables
 from shoal.publishing.related.star import ROW, Star, check_tables, join_all
 from shoal.publishing.related.verify import verify_star, why_not
 from shoal.publishing.related.views import related_rows
@@ -97,7 +99,8 @@ def protect_star(
     started = time.perf_counter()
     job = Job.of(frames, schema, models, **{"attacks": 0, **given})  # attacks look at one table
     _refuse(star, frames, job)
-    read = {name: to_polars(frame)[0] for name, frame in frames.items()}
+    read, mends = mended_tables({name: to_polars(frame)[0] for name, frame in frames.items()}, job.policy.mend)
+    job = replace(job, policy=replace(job.policy, mend=MendChoices()), mends=mends)
     tables, notes = check_tables(star, read, job.roles)
     if job.roles.missing_tells_nothing:
         raise SchemaError(
@@ -140,6 +143,8 @@ def _refuse(star: Star, frames: Mapping[str, Any], job: Job) -> None:
     if not job.mask.has_scheme:
         known = [name for name, offered in MASKS.items() if offered.has_scheme]
         raise ParameterError(f"Related tables keep their shape with the masks {', '.join(known)} only.")
+    if job.policy.ledger is not None:
+        raise ParameterError("Releases of related tables are not kept in a ledger. Leave it out.")
     if job.policy.usefulness is not None:
         raise ParameterError("Usefulness is measured on one table, not on related ones. Leave it out.")
     if any(model.needs & BACKGROUND for model in job.models):

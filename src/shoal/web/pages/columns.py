@@ -126,6 +126,7 @@ class ColumnsPage:
         for each in look["odd"]:
             if each["column"] and each["tone"] != "info":
                 self.odd.setdefault(each["column"], []).append(each["words"])
+        self.table_of: Mapping[str, str] = look.get("table_of", {})
         self.role_before: dict[str, str] = {}
         self.n_counts = 0
         self.edited: str | None = None
@@ -182,7 +183,9 @@ class ColumnsPage:
                 layout.focus(f"{focus}-{number}")
             with ui.element("td").classes("sh-tick"):
                 self._tick(column, number)
-            _cell(f'<th scope="row">{html.escape(name)}</th>')
+            table = self.table_of.get(name, "")
+            told = f'<br><span class="sh-small">of {html.escape(table)}</span>' if table else ""
+            _cell(f'<th scope="row">{html.escape(name)}{told}</th>')
             missing = f'<br><span class="sh-small">{seen["missing"]:,} missing</span>' if seen["missing"] else ""
             _cell(f'<td class="sh-number">{seen["distinct"]:,}{missing}</td>')
             with ui.element("td"):

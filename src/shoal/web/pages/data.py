@@ -21,6 +21,7 @@ from shoal.web.jobs import WebJob
 from shoal.web.layout import PageView
 from shoal.web.pages.database import FromDatabase
 from shoal.web.pages.mending import Mending
+from shoal.web.pages.related import RelatedCard
 from shoal.web.pages.written import HowWritten
 from shoal.web.project import SourceFile
 
@@ -44,7 +45,8 @@ class DataPage:
         self.app, self.view = app, view
         self.how_written = HowWritten(view, self._set_csv)
         self.mending = Mending(view, self._mend)
-        with layout.card("Files", hint="Several files of records are put under one another."):
+        with layout.card("Files", hint="Several files of the same columns are put under one another; tables of "
+                                       "different columns are joined by their keys."):  # fmt: skip
             self.chosen_files = ui.refreshable(self._chosen_files)
             self.chosen_files()
             limit = app.max_upload / (1 << 20)
@@ -62,6 +64,7 @@ class DataPage:
             if app.files_here:
                 self._files_here()
             FromDatabase(app, view, self._received)
+        self.related = RelatedCard(app, view, self._changed)
         self.asked = ui.refreshable(self._asked)
         self.asked()
         self.found = ui.refreshable(self._found)
@@ -127,7 +130,7 @@ class DataPage:
 
     def _remove(self, source: SourceFile) -> None:
         left = tuple(each for each in self.view.chosen.sources if each != source)
-        if self.view.save(sources=left, rename=self.view.chosen.rename_for(left)):
+        if self.view.save(sources=left, rename=self.view.chosen.rename_for(left), tables={}):
             (self.app.project.folder / "sources" / source.name).unlink(missing_ok=True)
             self._draw_again()
             self._look_again()
@@ -135,6 +138,7 @@ class DataPage:
     def _draw_again(self) -> None:
         for part in (self.chosen_files, self.asked, self.persons, self.written, self.names, self.found, self.mended):
             part.refresh()
+        self.related.draw()
 
     # The look
 
@@ -144,7 +148,7 @@ class DataPage:
         result = project.result("look")
         is_looked_at = result is not None and not result.is_stale and project.table_file.is_file()
         needs_key = self.view.chosen.person_file is not None and not self.view.chosen.join_on
-        needs_key = needs_key or bool(self._parts_to_choose())
+        needs_key = needs_key or bool(self._parts_to_choose()) or self.related.is_open
         is_tried = (
             job is not None and job.made_from == project.fingerprint("data") and job.state in ("running", "failed")
         )
@@ -235,7 +239,8 @@ class DataPage:
             with layout.card("The files cannot be read as they are"):
                 layout.note(job.error or "", tone="bad")
                 if len(self.view.chosen.sources) > 1:
-                    ui.label("A file that is no part of the table can be removed above.").classes("sh-small")
+                    ui.label("Where they are several tables that belong together, say so above. A file that is no "
+                             "part of the table can be removed there.").classes("sh-small")  # fmt: skip
         elif job is not None and job.state == "cancelled":
             with layout.note("Reading was stopped.", tone="warn"):
                 layout.button("Read the files", self._look_again)
@@ -408,7 +413,7 @@ class DataPage:
 
     def _names(self) -> None:
         chosen = self.view.chosen
-        if len(chosen.sources) < 2:
+        if len(chosen.sources) < 2 or chosen.tables:
             return
         columns = [looking.columns_of(self.app.project, source) for source in chosen.sources]
         if not all(columns) or all(set(each) == set(columns[0]) for each in columns):

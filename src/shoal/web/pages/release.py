@@ -143,6 +143,8 @@ def _show(app: App, view: layout.PageView, result: Any) -> None:
     if holds and not result.is_stale:
         _hand_out(app, name)
     _to_look_at(numbers)
+    is_related = "published_tables" in told
+    can_be_added_to = holds and not result.is_stale and not is_related
     parts = {
         "Before and after": lambda: _before_and_after(app, told),
         "What was done, column by column": lambda: _done(told),
@@ -151,9 +153,15 @@ def _show(app: App, view: layout.PageView, result: Any) -> None:
         "What it cost": lambda: _cost(numbers),
         **({"What you can still do with it": lambda: _useful(numbers)} if "usefulness" in numbers else {}),
         "Groups": lambda: _groups(app, name),
-        "Attacks": lambda: _attacks(app, numbers, name),
-        "Review board": lambda: BoardCard(app, view, name).show(),
-        **({"Later records": lambda: LaterCard(app, name).show()} if holds and not result.is_stale else {}),
+        **(
+            {}
+            if is_related
+            else {
+                "Attacks": lambda: _attacks(app, numbers, name),
+                "Review board": lambda: BoardCard(app, view, name).show(),
+            }
+        ),
+        **({"Later records": lambda: LaterCard(app, name).show()} if can_be_added_to else {}),
         "Policy and command": lambda: _repeat(app, told, result.is_stale),
     }
     with ui.tabs().props("no-caps align=left inline-label").classes("sh-tabs") as tabs:
@@ -223,23 +231,30 @@ def _hand_out(app: App, name: str) -> None:
         with layout.card(
             "May be handed out", hint="The protected table, what its columns mean, and what was promised."
         ):
-            _files(work.files_of_run(app.project, name, leaving=True))
+            files = work.files_of_run(app.project, name, leaving=True)
+            _files(files)
             _html(
                 el("p", el("a", "Download what may leave (zip)", href=f"/runs/{name}/leaving.zip", download=True,
                            class_="sh-download sh-download-primary"),
-                   el("a", "Look at the summary", href=f"/runs/{name}/summary.html", target="_blank",
-                      class_="sh-download"), class_="sh-row")
+                   _page(files, name, "summary.html", "Look at the summary"), class_="sh-row")
             )  # fmt: skip
         with layout.card("Stays with you", hint="The report for the review board, the policy, and who is in which "
                                                 "group. Never hand these out.") as card:  # fmt: skip
             card.classes("sh-card-stays")
-            _files(work.files_of_run(app.project, name, leaving=False))
+            files = work.files_of_run(app.project, name, leaving=False)
+            _files(files)
             _html(
-                el("p", el("a", "Open the report", href=f"/runs/{name}/report.html", target="_blank",
-                           class_="sh-download"),
+                el("p", _page(files, name, "report.html", "Open the report"),
                    el("a", "Download for the steward (zip)", href=f"/runs/{name}/steward.zip", download=True,
                       class_="sh-download"), class_="sh-row")
             )  # fmt: skip
+
+
+def _page(files: list[Path], run: str, page: str, told: str) -> Content:
+    """A link to a page of a release; related tables have none."""
+    if page not in {file.name for file in files}:
+        return ""
+    return el("a", told, href=f"/runs/{run}/{page}", target="_blank", class_="sh-download")
 
 
 def _files(files: list[Path]) -> None:
@@ -269,6 +284,9 @@ def _before_and_after(app: App, told: Numbers) -> None:
         with ui.element("div"):
             _html(el("h3", "Published"))
             _preview(told["published"]["columns"], told["published"]["records"], "Records as they are published")
+    for name, shown in told.get("published_tables", {}).items():
+        with layout.card(f"{name}, as it is published", hint="The first records of the file."):
+            _preview(shown["columns"], shown["records"], f"Records of {name} as they are published")
 
 
 def _done(numbers: Numbers) -> None:
