@@ -6,11 +6,15 @@ Sections stand in the order in which a reader needs them, pages as they lie in t
 import ast
 import contextlib
 import io
+import os
 import re
+import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
@@ -105,8 +109,21 @@ def executed(markdown: str) -> str:
     def with_answer(fence: re.Match[str]) -> str:
         return f"{fence[0]}\n{answer_of(fence[1], names)}"
 
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    with database(), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         return re.sub(r"^```python\n(.*?)^```$", with_answer, markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+@contextlib.contextmanager
+def database() -> Iterator[None]:
+    """A PostgreSQL server while the gallery runs, where one is installed: that of the tests."""
+    sys.path.insert(0, str(PROJECT))
+    from tests.databases.servers import started
+
+    with started() as server:
+        told = {} if server is None else {"PGUSER": server.user, "PGPASSWORD": server.password}
+        told |= {} if server is None else {"DATABASE": server.bare_url}
+        with mock.patch.dict(os.environ, told):
+            yield
 
 
 def answer_of(program: str, names: dict[str, Any]) -> str:
