@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         NoAttack,
         PersonKAnonymity,
         PopulationUniqueness,
+        Posterior,
         RecordRisk,
         TCloseness,
     )
@@ -84,7 +85,7 @@ _HOME = {
     **dict.fromkeys(
         ("GBalance", "HAffiliation", "RecordRisk", "EntropyBalance", "KAnonymity", "PersonKAnonymity", "LDiversity",
          "TCloseness", "AlphaKAnonymity", "BetaLikeness", "DeltaDisclosure",
-         "JointDiversity", "ExponentialL", "JointSpread", "MatchingDiversity", "HistoryK",
+         "JointDiversity", "ExponentialL", "JointSpread", "MatchingDiversity", "Posterior", "HistoryK",
          "HistoryConfidence", "CountK", "KMap", "DeltaPresence", "PopulationUniqueness", "AverageRisk",
          "ExpectedReidentifications", "NoAttack"), "shoal.models",
     ),
@@ -125,6 +126,7 @@ __all__ = [
     "PersonKAnonymity",
     "Policy",
     "PopulationUniqueness",
+    "Posterior",
     "RecordRisk",
     "Release",
     "Schema",

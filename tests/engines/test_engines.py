@@ -232,6 +232,7 @@ UNOFFERED = [
     ({"cell_persons": 1}, "cell_persons"),
     ({"models": [shoal.ExponentialL(l=2)]}, "exponential-l"),
     ({"models": [shoal.MatchingDiversity(l=2)]}, "matching-diversity"),
+    ({"models": [shoal.Posterior(c=0.9)]}, "posterior"),
     ({"models": [shoal.RecordRisk(rho="0.5")], "mask": "anatomize"}, "identities are visible"),
     ({"models": []}, "No model"),
 ]

@@ -60,6 +60,7 @@ JOINT_MODELS = {
     "exponential-l",
     "joint-spread",
     "matching-diversity",
+    "posterior",
     "history-k",
     "history-confidence",
     "count-k",

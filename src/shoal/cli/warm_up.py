@@ -44,6 +44,7 @@ WAYS: tuple[tuple[str, ...], ...] = (
      "--associations", "2", "--attack", "20"),
     ("--l", "2", "--t", "0.9"),
     ("--matching-l", "2"),
+    ("--posterior", "1"),
     ("--history-k", "2"),
     ("--history-k", "2", "--history-m", "2", "--history-confidence", "0.9", "--count-k", "2"),
     ("--cut", "median", *SPREAD),

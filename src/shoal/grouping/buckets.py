@@ -221,7 +221,7 @@ def _views(table: Table, columns: Sequence[str], *, by_rules: bool) -> list[Hold
             start, value, _ = table.values_of_persons(table.sensitive[name])
             n_codes = table.sensitive[name].n_codes
             lists[name] = (start, value, n_codes)
-            types[name] = (np.zeros(table.n_persons, np.int32), np.ones((1, n_codes), np.bool_))
+            types[name] = (np.zeros(table.n_persons, np.int32), np.ones((1, n_codes)))
         background = background_of(lists, types, is_linked=False)
     return [view for view in background.views if any(name in columns for name in view.columns)]
 

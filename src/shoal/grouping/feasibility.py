@@ -158,8 +158,8 @@ def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> tuple[str,
     where = f" on '{column}'" if column else ""
     without = f", without the {n_suppressed:,} persons left out," if n_suppressed else ""
     said = (
-        f"{model.name} {model.asked:g}{where} cannot be met by any grouping: all {n_records:,} records of "
-        f"{n_persons:,} persons together{without}"
+        f"{model.name} {model.asked:g}{where} {_not_met(model)}: all {n_records:,} records of {n_persons:,} persons "
+        f"together{without}"
     )
     if model.needs & JOINT:
         reach, hint = _reach_together(model, counts, reached)
@@ -176,6 +176,13 @@ def _explain(model: Model, counts: GroupCounts, n_suppressed: int) -> tuple[str,
         return f"{said} reach 0, so that no smaller threshold can be met either.", f"To go on, {leave_out}"
     limit = f"{'at most' if model.higher_is_safer else 'at least'} {_within_reach(reached, model.higher_is_safer)}"
     return f"{said} reach {reached:.4g}.", f"Ask for {limit}, or {leave_out}"
+
+
+def _not_met(model: Model) -> str:
+    """What follows where the whole table breaks a model."""
+    if model.monotone or model.is_searched:
+        return "cannot be met by any grouping"
+    return "is not met by the whole table, which groups are formed from"
 
 
 def _explain_tables(related: RelatedCounts, n_suppressed: int) -> Iterator[tuple[str, str]]:
@@ -206,6 +213,13 @@ def _reach_by_rules(model: Model, counts: GroupCounts, reached: float) -> tuple[
     """What rules that an adversary knows leave, and what to relax."""
     below = model.members_below(counts)
     n_below = 0 if below is None else int(below.sum())
+    if not model.higher_is_safer:
+        return (
+            f"leave {n_below:,} persons a value with a probability of more than {model.asked:g}, the highest "
+            f"{reached:.4g}, once the rules are known.",
+            f"Ask for at least {_within_reach(reached, model.higher_is_safer)}, reckon with fewer rules, or allow "
+            "persons to be left out (max_suppressed).",
+        )
     fewer = f"Ask for at most {reached:g}, reckon" if reached >= 2 else "Reckon"
     return (
         f"leave {n_below:,} persons fewer than {model.asked:g} values, the fewest {reached:g}, once the rules are "
@@ -235,8 +249,8 @@ def refuse_excluded(table: Table, models: Sequence[Model]) -> None:
 
 def _excluded(table: Table, adversary: Adversary, model: Model, column: str) -> str | None:
     """Why persons are left with fewer values of an attribute than a model asks for, or None."""
-    type_of_person, allowed = adversary.types_of_person[column]
-    n_left = allowed.sum(axis=1)[type_of_person]
+    type_of_person, weight = adversary.types_of_person[column]
+    n_left = (weight > 0).sum(axis=1)[type_of_person]
     is_below = n_left < model.asked
     if not is_below.any():
         return None

@@ -25,6 +25,7 @@ from shoal.models.matching_diversity import MatchingDiversity
 from shoal.models.no_attack import NoAttack
 from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.models.population_uniqueness import PopulationUniqueness
+from shoal.models.posterior import Posterior
 from shoal.models.record_risk import RecordRisk
 from shoal.models.t_closeness import TCloseness
 from shoal.registry import Registry
@@ -48,6 +49,7 @@ MODELS: Registry[Model] = Registry(
         ExponentialL,
         JointSpread,
         MatchingDiversity,
+        Posterior,
         HistoryK,
         HistoryConfidence,
         CountK,
@@ -87,6 +89,7 @@ __all__ = [
     "NoAttack",
     "PersonKAnonymity",
     "PopulationUniqueness",
+    "Posterior",
     "RecordRisk",
     "TCloseness",
 ]

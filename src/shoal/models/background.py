@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.models.exact import BoolArray, IntArray
+from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.models.joint import join_lists
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ TOTAL_LIMIT = 200_000_000
 
 Lists = tuple[IntArray, IntArray, int]
 """The values of one attribute of each person: starts, values, and how many values there are."""
-Types = tuple[NDArray[np.int32], BoolArray]
-"""The type of each person, and for each type and value of one attribute whether somebody of the type can have it."""
+Types = tuple[NDArray[np.int32], FloatArray]
+"""The type of each person, and for each type and value of one attribute how many times as likely as anybody somebody of
+the type is to have it; 0 where they cannot."""
 By = Literal["matching", "elimination"]
 
 
@@ -42,8 +44,13 @@ class HoldingView:
     """The items of holding h stand at item_start[h]:item_start[h + 1] of `item`; an item is a value of an attribute."""
     item: NDArray[np.int32]
     attribute_of_item: NDArray[np.int32]
-    allowed: BoolArray
-    """For each type and item whether somebody of the type can have it."""
+    weight: FloatArray
+    """For each type and item how likely somebody of the type is to have it, beside others; 0 where they cannot."""
+
+    @cached_property
+    def allowed(self) -> BoolArray:
+        """For each type and item whether somebody of the type can have it."""
+        return self.weight > 0
 
     def in_order(self, order: NDArray[np.uint32]) -> HoldingView:
         """The same persons numbered in another order."""
@@ -94,7 +101,7 @@ class BackgroundCounts:
     def without_rules(self) -> BackgroundCounts:
         """The same groups as they look to somebody who knows no rules."""
         views = tuple(
-            replace(view, type_of_person=np.zeros_like(view.type_of_person), allowed=np.ones_like(view.allowed[:1]))
+            replace(view, type_of_person=np.zeros_like(view.type_of_person), weight=np.ones_like(view.weight[:1]))
             for view in self.background.views
         )
         return replace(self, background=Background(views=views))
@@ -138,6 +145,28 @@ class BackgroundCounts:
         else:
             has_left[kept] = counted >= least
         return has_left
+
+    def highest_posterior(self, column: str) -> FloatArray:
+        """For each member how probable the value of an attribute is that they have most probably, or a bound above it.
+
+        By the chances that rules give everybody, over all ways to deal out the holdings of a group. Exact where these
+        ways are few, and never too low.
+        """
+        from shoal.kernels import dealing
+
+        view = self.view_of(column)
+        own_start, own = view.items_of(column)
+        dealt = dealing.Dealt(
+            np.ascontiguousarray(self.start_of_group, dtype=np.int64),
+            np.ascontiguousarray(view.type_of_person[self.who]),
+            np.ascontiguousarray(view.holding_of_person[self.who]),
+            np.ascontiguousarray(view.item_start, dtype=np.int64),
+            np.ascontiguousarray(view.item, dtype=np.int32),
+            np.ascontiguousarray(view.weight, dtype=np.float64),
+            np.ascontiguousarray(own_start, dtype=np.int64),
+            np.ascontiguousarray(own, dtype=np.int32),
+        )
+        return np.asarray(dealing.highest_probabilities(dealt, dealing.MOST_STATES, dealing.MOST_ENTRIES))
 
     def by_group(self, of_member: IntArray) -> IntArray:
         """The least over the members of each group; 0 for a group without members."""
@@ -219,7 +248,7 @@ def _alone(column: str, own: Lists, types: Types) -> HoldingView:
         item_start=item_start,
         item=item,
         attribute_of_item=np.zeros(n_values, np.int32),
-        allowed=np.ascontiguousarray(types[1]),
+        weight=np.ascontiguousarray(types[1], dtype=np.float64),
     )
 
 
@@ -231,7 +260,7 @@ def _together(lists: Mapping[str, Lists], types: Mapping[str, Types]) -> Holding
         type_of_person = type_of_person * len(types[column][1]) + types[column][0]
         type_of_person = np.unique(type_of_person, return_inverse=True)[1].reshape(-1)
     _, first = np.unique(type_of_person, return_index=True)
-    allowed = np.concatenate([types[column][1][types[column][0][first]] for column in lists], axis=1)
+    weight = np.concatenate([types[column][1][types[column][0][first]] for column in lists], axis=1)
     holding_of_person, item_start, item = _holdings(items.start, items.item, len(items.attribute_of_item))
     return HoldingView(
         columns=tuple(lists),
@@ -240,7 +269,7 @@ def _together(lists: Mapping[str, Lists], types: Mapping[str, Types]) -> Holding
         item_start=item_start,
         item=item,
         attribute_of_item=items.attribute_of_item,
-        allowed=np.ascontiguousarray(allowed),
+        weight=np.ascontiguousarray(weight, dtype=np.float64),
     )
 
 

@@ -343,7 +343,7 @@ def _as_rule(value: Any) -> Any:
     form = '{ when = { sex = "male" }, never = { disease = "ovarian cancer" } }'
     if not isinstance(value, Mapping):
         raise ValueError(f"a rule must be a table such as {form}.")
-    strangers = [key for key in value if key not in ("when", "never")]
+    strangers = [key for key in value if key not in ("when", "never", "value", "chance")]
     if strangers:
         raise ValueError(f"a rule has no key '{strangers[0]}'. It is a table such as {form}.")
     try:
@@ -368,6 +368,7 @@ class KnowledgeChoices(Choices):
     min_confidence: Annotated[Number, BeforeValidator(as_number)] = 1
     strike: tuple[StatedRule, ...] = ()
     facts: tuple[StatedRule, ...] = ()
+    chances: StrictBool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -389,6 +390,7 @@ class KnowledgeChoices(Choices):
             conjunction=self.conjunction,
             strike=self.strike,
             facts=self.facts,
+            chances=self.chances,
         )
 
 

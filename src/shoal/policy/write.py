@@ -143,10 +143,10 @@ def _knowledge(knowledge: Knowledge | None) -> dict[str, Any] | None:
     return {name: as_number(value) for name, value in changed.items()}
 
 
-def rule_table(rule: Rule) -> dict[str, dict[str, str]]:
+def rule_table(rule: Rule) -> dict[str, Any]:
     """A rule as it stands in `strike` and `facts`; `value_text` makes one line of it."""
     told = rule.to_dict()
-    return {"when": told["when"], "never": told["never"]}
+    return {key: told[key] for key in ("when", "never", "value", "chance") if key in told}
 
 
 def models_table(models: tuple[Model, ...]) -> dict[str, Any]:

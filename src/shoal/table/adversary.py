@@ -26,6 +26,9 @@ from shoal.table.spelling import spelled_texts
 NEVER = "never "
 """Stands before the name of a sensitive attribute in the name of the column that lists what somebody cannot have."""
 
+LIKELY = "likely "
+"""The same for the column that says how likely each value is for somebody, where rules with exceptions say so."""
+
 BY_RULES = "by rules"
 """The column that says by which rules, as a fingerprint of them."""
 
@@ -77,18 +80,28 @@ class Adversary:
         """For each sensitive attribute the values that the person of each row cannot have, for the steward to keep."""
         by_rules = pl.Series(BY_RULES, [fingerprint(self.rules)]).new_from_index(0, len(person_of_row))
         columns = {BY_RULES: by_rules}
-        for name, (type_of_person, allowed) in self.types_of_person.items():
+        for name, (type_of_person, weight) in self.types_of_person.items():
             texts = _texts_of_codes(sensitive[name])
-            lists = [json.dumps([texts[code] for code in np.flatnonzero(~row)], ensure_ascii=False) for row in allowed]
-            excluded = pl.Series(f"{NEVER}{name}", lists, dtype=pl.String)
-            columns[excluded.name] = excluded.gather(type_of_person[person_of_row])
+            told: dict[str, list[list[Any]]] = {}
+            told[NEVER] = [[texts[code] for code in np.flatnonzero(row == 0)] for row in weight]
+            if not np.isin(weight, (0, 1)).all():
+                told[LIKELY] = [[[texts[code], row[code]] for code in np.flatnonzero(row)] for row in weight.tolist()]
+            for kind, lists in told.items():
+                written = [json.dumps(each, ensure_ascii=False) for each in lists]
+                of_type = pl.Series(f"{kind}{name}", written, dtype=pl.String)
+                columns[of_type.name] = of_type.gather(type_of_person[person_of_row])
         return columns
 
 
 def fingerprint(rules: KnownRules) -> str:
     """The SHA-256 of what rules claim, whatever their order and wherever they come from."""
     claims = sorted(
-        [sorted([item.column, item.node] for item in rule.when), [rule.never.column, rule.never.node]] for rule in rules
+        [
+            sorted([item.column, item.node] for item in rule.when),
+            [rule.never.column, rule.never.node],
+            *([repr(rule.lift)] if rule.lift else []),
+        ]
+        for rule in rules
     )
     return hashlib.sha256(json.dumps(claims).encode("utf-8")).hexdigest()
 
@@ -111,7 +124,7 @@ def types_by_rules(
             f"{lost:,} mined rules are about values of '{column.name}' that were not published: they may be of another "
             "release."
         )
-    return np.asarray(found.type_of_person, np.int32), np.asarray(found.allowed, np.bool_)
+    return np.asarray(found.type_of_person, np.int32), np.asarray(found.weight, np.float64)
 
 
 def known_by_steward(kept: pl.DataFrame, sensitive: Mapping[str, CategoryColumn], *, is_linked: bool) -> Known | None:
@@ -129,14 +142,33 @@ def known_by_steward(kept: pl.DataFrame, sensitive: Mapping[str, CategoryColumn]
         never = f"{NEVER}{name}"
         if never not in kept.columns or kept[never].dtype != pl.String or kept[never].null_count():
             return None
+        likely = f"{LIKELY}{name}"
+        if likely in kept.columns:
+            types[name] = _types_by_chances(kept[likely], column)
+            continue
         number, distinct = code_values(kept[never])
         lists = [_texts_in(text, name) for text in distinct.to_list()]
         code_of_text = _codes_of_texts(column, [text for texts in lists for text in texts])
-        allowed = np.ones((len(lists), column.n_codes), np.bool_)
-        for row, texts in zip(allowed, lists, strict=True):
-            row[[code_of_text[text] for text in texts]] = False
-        types[name] = number, allowed
+        weight = np.ones((len(lists), column.n_codes))
+        for row, texts in zip(weight, lists, strict=True):
+            row[[code_of_text[text] for text in texts]] = 0
+        types[name] = number, weight
     return Known(types, is_linked, str(kept[BY_RULES][0]))
+
+
+def _types_by_chances(kept: pl.Series, column: CategoryColumn) -> Types:
+    """The type of each row, and how likely each makes a value, by what the steward keeps; 0 where it names none."""
+    number, distinct = code_values(kept)
+    try:
+        lists = [[(text, float(lift)) for text, lift in json.loads(each)] for each in distinct.to_list()]
+    except (ValueError, TypeError, RecursionError):
+        raise SchemaError(f"What the steward keeps of the chances of '{column.name}' is no list of values.") from None
+    code_of_text = _codes_of_texts(column, [text for each in lists for text, _ in each])
+    weight = np.zeros((len(lists), column.n_codes))
+    for row, each in zip(weight, lists, strict=True):
+        for text, lift in each:
+            row[code_of_text[text]] = lift
+    return number, weight
 
 
 def _texts_in(text: str, column: str) -> list[str | None]:

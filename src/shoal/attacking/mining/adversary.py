@@ -13,7 +13,7 @@ from shoal.attacking.mining.rules import Rule, Rules, persons_satisfying
 from shoal.errors import ParameterError, SchemaError
 from shoal.models.contract import Model
 from shoal.models.counts import BACKGROUND
-from shoal.table.adversary import BY_RULES, NEVER
+from shoal.table.adversary import BY_RULES, LIKELY, NEVER
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 
@@ -40,7 +40,8 @@ def against_adversary(
     """
     if not any(model.needs & BACKGROUND for model in models):
         return table, tuple(models)
-    taken = [name for name in table.sensitive if name in (BY_RULES, *(f"{NEVER}{other}" for other in table.sensitive))]
+    kept = {BY_RULES, *(f"{kind}{other}" for kind in (NEVER, LIKELY) for other in table.sensitive)}
+    taken = [name for name in table.sensitive if name in kept]
     if taken:
         raise SchemaError(
             f"What persons cannot have is kept in columns of which one is called '{taken[0]}': give your sensitive "
@@ -95,7 +96,7 @@ def _mining(models: Sequence[Model], knowledge: Knowledge | None) -> Knowledge:
     """How rules are mined: as the models say, and else as is said of the adversary."""
     knowledge = Knowledge() if knowledge is None else knowledge
     asked = [model.knowledge for model in models if model.needs & BACKGROUND]
-    for name in ("min_expectation", "max_len"):
+    for name in ("min_expectation", "max_len", "chances"):
         said = {own[name] for own in asked if name in own}
         if len(said) > 1:
             raise ParameterError(f"{len(asked)} models have rules mined with a different {name}. Give all the same.")
@@ -107,10 +108,10 @@ def _mining(models: Sequence[Model], knowledge: Knowledge | None) -> Knowledge:
 def _refuse_contradictions(table: Table, rules: Rules) -> None:
     """Refuse rules that the data break: an adversary who believes them is wrong, and nobody is safer for it."""
     assert table.adversary is not None
-    for name, (type_of_person, allowed) in table.adversary.types_of_person.items():
+    for name, (type_of_person, weight) in table.adversary.types_of_person.items():
         start, value, _ = table.values_of_persons(table.sensitive[name])
         person = np.repeat(np.arange(table.n_persons), np.diff(start))
-        against = np.unique(person[~allowed[type_of_person[person], value]])
+        against = np.unique(person[weight[type_of_person[person], value] == 0])
         if len(against):
             raise ParameterError(
                 f"{len(against):,} of {table.n_persons:,} persons have a value of '{name}' that one of the "

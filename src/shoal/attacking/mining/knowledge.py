@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.attacking.mining.chances import mine_chances
 from shoal.attacking.mining.expectation import as_min_expectation
 from shoal.attacking.mining.mine import CONJUNCTIONS, DEFAULT_MAX_LEN, DEFAULT_MIN_EXPECTATION, mine_rules, table_of
 from shoal.attacking.mining.nodes import read_values, texts_of_values
 from shoal.attacking.mining.rules import Item, Rule, Rules, persons_satisfying
 from shoal.attacking.mining.trees import checked_margin
 from shoal.errors import ParameterError, PolicyError, ShoalWarning, did_you_mean
-from shoal.table.schema import Schema
+from shoal.table.schema import Nominal, Schema
 from shoal.table.spelling import spelled_texts
 from shoal.table.table import Table
 
@@ -33,7 +34,10 @@ class Knowledge:
     strike
         Mined rules that nobody is taken to know. With a rule goes all that follows from it.
     facts
-        Rules that are known whether or not the table shows them; they must hold in it.
+        Rules that are known whether or not the table shows them. Those that say never must hold in it; those with a
+        chance are what an adversary believes. One about the person column is about that person alone.
+    chances
+        Whether rules with exceptions are mined too, as the model posterior has it.
     """
 
     min_expectation: Fraction = Fraction(str(DEFAULT_MIN_EXPECTATION))
@@ -42,6 +46,7 @@ class Knowledge:
     conjunction: str = "product"
     strike: tuple[Rule, ...] = ()
     facts: tuple[Rule, ...] = ()
+    chances: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "min_expectation", as_min_expectation(self.min_expectation))
@@ -98,6 +103,9 @@ def knowledge_rules(
             margin=knowledge.margin,
             conjunction=knowledge.conjunction,
         )
+        if knowledge.chances:
+            likely = mine_chances(table, min_expectation=knowledge.min_expectation, columns=columns)
+            mined = Rules((*mined, *likely))
     struck = {rule.claim for rule in knowledge.strike}
     absent = len(struck - {rule.claim for rule in mined})
     if absent:
@@ -120,12 +128,15 @@ def _checked_facts(table: Table, facts: Sequence[Rule]) -> tuple[Rule, ...]:
         if not unfit:
             about = persons_satisfying(fact, table.frame, table.schema)
             against = int((about & _having(table, fact.never)).sum())
-            if against:
+            if against and fact.is_never:
                 unfit = [
                     f"{against:,} of the {int(about.sum()):,} persons that it is about contradict it. Mend the fact, "
                     "or the records."
                 ]
-            checked.append(replace(fact, support=int(about.sum()), expectation=None, source="stated"))
+            elif fact.chance is not None:
+                unfit = _unlike(table, fact, about)
+            stated = replace(fact, support=int(about.sum()), expectation=None, source="stated")
+            checked += [stated] if fact.chance is None else [] if unfit else _with_chance(table, stated)
         faults += [f"  facts[{place}]: {fault}" for fault in unfit]
     if faults:
         n_faults = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
@@ -133,8 +144,43 @@ def _checked_facts(table: Table, facts: Sequence[Rule]) -> tuple[Rule, ...]:
     return tuple({fact.claim: fact for fact in checked}.values())
 
 
+def _unlike(table: Table, fact: Rule, about: Any) -> list[str]:
+    """What is wrong with a chance of 0 or 1 where the table says otherwise, or with that of a value everybody has."""
+    having = _having(table, fact.never)
+    if having.all():
+        return [f"everybody has the value that it names of '{fact.never.column}', so that no chance of it is known."]
+    against = int((about & (having if fact.chance == 0 else ~having)).sum()) if fact.chance in (0, 1) else 0
+    several = fact.chance == 1 and int((about & _having_others(table, fact.never)).sum())
+    if against or several:
+        return [
+            f"{against or several:,} of the {int(about.sum()):,} persons that it is about contradict a chance of "
+            f"{fact.chance:g}. Mend the fact, or the records."
+        ]
+    return []
+
+
+def _with_chance(table: Table, fact: Rule) -> list[Rule]:
+    """Rules for a stated chance: how it moves the odds that anybody has the value. What is sure excludes values."""
+    assert fact.chance is not None
+    if fact.chance == 0:
+        return [replace(fact, chance=None)]
+    if fact.chance == 1:
+        others = [Item(fact.never.column, text) for text in _texts_of(table, fact.never.column)]
+        form = table.sensitive[fact.never.column].spelling
+        own = spelled_texts([fact.never.node], form)[0]
+        return [
+            replace(fact, never=other, chance=None)
+            for other, text in zip(others, spelled_texts([item.node for item in others], form), strict=True)
+            if text != own
+        ]
+    share = float(_having(table, fact.never).mean())
+    return [replace(fact, lift=fact.chance / (1 - fact.chance) * (1 - share) / share)]
+
+
 def _unknown_items(table: Table, fact: Rule) -> list[str]:
     columns = {column.name: column for column in table.schema.columns}
+    if table.schema.person is not None:
+        columns[table.schema.person] = Nominal(table.schema.person)
     faults = []
     for item in fact.when:
         if item.column not in columns:
@@ -164,12 +210,28 @@ def _unknown_value(table: Table, never: Item) -> list[str]:
 
 def _having(table: Table, never: Item) -> Any:
     """Which persons have a value of a sensitive attribute in any of their records."""
-    column = table.sensitive[never.column]
-    texts = texts_of_values(
-        pl.concat([column.categories, pl.Series([None] * column.has_missing, dtype=column.categories.dtype)])
-    )
-    named, *shown = spelled_texts([never.node, *texts], column.spelling)
-    is_it = np.array([text == named for text in shown], dtype=np.bool_)
+    return _persons_with(table, _is_it(table, never), never.column)
+
+
+def _having_others(table: Table, never: Item) -> Any:
+    """Which persons have another value of it in any of their records."""
+    return _persons_with(table, ~_is_it(table, never), never.column)
+
+
+def _persons_with(table: Table, are_these: Any, column: str) -> Any:
     having = np.zeros(table.n_persons, dtype=np.bool_)
-    having[table.person_of_record[is_it[column.codes]]] = True
+    having[table.person_of_record[are_these[table.sensitive[column].codes]]] = True
     return having
+
+
+def _is_it(table: Table, never: Item) -> Any:
+    """Which codes of a sensitive attribute are a value, by its spelling."""
+    named, *shown = spelled_texts([never.node, *_texts_of(table, never.column)], table.sensitive[never.column].spelling)
+    return np.array([text == named for text in shown], dtype=np.bool_)
+
+
+def _texts_of(table: Table, name: str) -> list[str]:
+    """The value of each code of a sensitive attribute, as rules name it."""
+    column = table.sensitive[name]
+    missing = pl.Series([None] * column.has_missing, dtype=column.categories.dtype)
+    return list(texts_of_values(pl.concat([column.categories, missing])))

@@ -1,8 +1,9 @@
-"""Negative rules: whoever is so never has that value. And what they leave possible for each person."""
+"""Rules: whoever is so never has that value, or is more or less likely to. And what they leave to each person."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from shoal.attacking.mining.nodes import MISSING, plain_number, read_values, texts_of_values
 from shoal.errors import InputError, ParameterError, SchemaError, did_you_mean
 from shoal.table.columns import Codes, persons_of
-from shoal.table.schema import Schema
+from shoal.table.schema import Nominal, Schema
 from shoal.table.spelling import spelled_texts
 
 Source = Literal["mined", "stated"]
@@ -39,14 +40,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Rule:
-    """A person who satisfies every item of `when` never has the value `never`.
+    """A person who satisfies every item of `when` never has a value, or has it more or less often than others.
 
     Parameters
     ----------
     when
         What is known of the person: items of different quasi-identifiers.
     never
-        A value of a sensitive attribute.
+        A value of a sensitive attribute: they never have it, where `lift` is 0.
     support
         How many persons satisfy `when`.
     expectation
@@ -54,6 +55,10 @@ class Rule:
         same; None for a rule that was stated, not mined.
     source
         "mined" from a table, or "stated" by the steward.
+    lift
+        How many times as likely they are to have the value as anybody is; 0 says never.
+    chance
+        The probability that was stated, of which `lift` is made once the table is known; None for other rules.
     """
 
     when: tuple[Item, ...]
@@ -61,6 +66,8 @@ class Rule:
     support: int = 0
     expectation: float | None = None
     source: Source = "stated"
+    lift: float = 0.0
+    chance: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", tuple(self.when))
@@ -73,28 +80,39 @@ class Rule:
             raise ParameterError(f"A rule cannot say of '{self.never.column}' what follows from itself.")
         if self.source not in SOURCES:
             raise ParameterError(f"The source of a rule must be one of {', '.join(SOURCES)}.")
+        if not 0 <= self.lift < math.inf:
+            raise ParameterError("The lift of a rule must be a number of at least 0.")
+        if self.chance is not None and not 0 <= self.chance <= 1:
+            raise ParameterError("The chance of a value must be a number from 0 to 1.")
 
     @property
-    def claim(self) -> tuple[frozenset[Item], Item]:
-        """What the rule says, whatever the order of its items and wherever it comes from."""
-        return frozenset(self.when), self.never
+    def is_never(self) -> bool:
+        """Whether it excludes the value, and does not only make it more or less likely."""
+        return self.lift == 0 and self.chance is None
+
+    @property
+    def claim(self) -> tuple[frozenset[Item], Item, bool]:
+        """What the rule is about, whatever the order of its items and wherever it comes from."""
+        return frozenset(self.when), self.never, self.is_never
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as plain dicts, as they stand in JSON."""
-        return {
-            "when": {item.column: item.node for item in self.when},
-            "never": {self.never.column: self.never.node},
-            "support": self.support,
-            "expectation": self.expectation,
-            "source": self.source,
-        }
+        when = {item.column: item.node for item in self.when}
+        about = {self.never.column: self.never.node}
+        told: dict[str, Any] = {"when": when, "never" if self.is_never else "value": about}
+        told |= {} if self.chance is None else {"chance": self.chance}
+        told |= {"lift": self.lift} if self.lift else {}
+        return told | {"support": self.support, "expectation": self.expectation, "source": self.source}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Rule:
-        """A rule from plain dicts; what is told of a stated one may be `when` and `never` only."""
-        when, never = told.get("when"), told.get("never")
+        """A rule from plain dicts; what is told of a stated one may be `when` and `never`, or `value` and `chance`."""
+        when, never = told.get("when"), told.get("never", told.get("value"))
         if not isinstance(when, Mapping) or not isinstance(never, Mapping) or len(never) != 1:
             raise ParameterError("A rule needs `when`, a table of columns and values, and `never`, one of them.")
+        chance, lift = told.get("chance"), told.get("lift", 0)
+        if ("value" in told) != (chance is not None or bool(lift)) or {"value", "never"} <= told.keys():
+            raise ParameterError("A rule says `never` of a value, or of a `value` the `chance` that somebody has it.")
         ((column, node),) = never.items()
         return cls(
             tuple(Item(str(each), as_node(value)) for each, value in when.items()),
@@ -102,6 +120,8 @@ class Rule:
             int(told.get("support") or 0),
             None if told.get("expectation") is None else float(told["expectation"]),
             told.get("source", "stated"),
+            float(lift),
+            None if chance is None else float(chance),
         )
 
 
@@ -123,16 +143,21 @@ def as_node(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Which values each person can have once the rules are known; persons who can have the same are of one type."""
+    """Which values each person can have once the rules are known; persons of whom they say the same are of one type."""
 
     type_of_person: NDArray[np.int32]
-    allowed: NDArray[np.bool_]
-    """For each type and each value whether somebody of the type can have it."""
+    weight: NDArray[np.float64]
+    """For each type and each value how many times as likely somebody of the type is to have it; 0 says never."""
 
     @property
     def n_types(self) -> int:
         """How many types there are."""
-        return len(self.allowed)
+        return len(self.weight)
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """For each type and each value whether somebody of the type can have it."""
+        return self.weight > 0
 
 
 @dataclass(frozen=True)
@@ -216,13 +241,13 @@ class Rules(Sequence[Rule]):
         texts = np.array(spelled_texts(texts_of_values(values), form), dtype=object)
         rules = self.about(column)
         if not len(rules):
-            return Allowed(np.zeros(n_persons, np.int32), np.ones((1, len(texts)), np.bool_))
+            return Allowed(np.zeros(n_persons, np.int32), np.ones((1, len(texts))))
         items = sorted({item for rule in rules for item in rule.when})
         signature = _items_of_persons(items, frame, schema, person_of_record, n_persons)
         kind_of_person, kinds = _number_rows(signature)
-        forbidden = _forbidden(rules, {item: place for place, item in enumerate(items)}, kinds, texts, form)
-        allowed, type_of_kind = np.unique(~forbidden, axis=0, return_inverse=True)
-        return Allowed(type_of_kind.reshape(-1).astype(np.int32)[kind_of_person], allowed)
+        weights = _weights(rules, {item: place for place, item in enumerate(items)}, kinds, texts, form)
+        weight, type_of_kind = np.unique(weights, axis=0, return_inverse=True)
+        return Allowed(type_of_kind.reshape(-1).astype(np.int32)[kind_of_person], weight)
 
 
 def persons_satisfying(rule: Rule, frame: pl.DataFrame, schema: Schema) -> NDArray[np.bool_]:
@@ -263,6 +288,8 @@ def _bits_of_codes(
 ) -> tuple[Codes, NDArray[np.uint64]]:
     """The code of each record in a column, and which items each code satisfies."""
     columns = {column.name: column for column in schema.columns}
+    if name == schema.person and name in frame.columns:
+        columns[name] = Nominal(name)  # a fact about one person, by the name that the table has for them
     if name not in columns or name not in frame.columns:
         known = [column for column in columns if column in frame.columns]
         raise SchemaError(
@@ -288,18 +315,30 @@ def _number_rows(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[n
     return numbers.cast(pl.Int64).to_numpy(), distinct.drop("number").to_numpy().astype(np.uint64)
 
 
-def _forbidden(
+def _weights(
     rules: Rules, place_of_item: Mapping[Item, int], kinds: NDArray[np.uint64], texts: NDArray[Any], form: str
-) -> NDArray[np.bool_]:
-    """For each kind of person, told by the items they satisfy, the values that some rule forbids, by their spelling."""
-    forbidden = np.zeros((len(texts), len(kinds)), dtype=np.bool_)
+) -> NDArray[np.float64]:
+    """For each kind of person, told by the items they satisfy, how likely rules make each value, by its spelling.
+
+    Of mined rules with exceptions about one value and the same columns, the one counts that is about fewest persons;
+    others are taken together as if they had nothing to do with each other.
+    """
+    weight = np.ones((len(texts), len(kinds)))
+    mined: dict[tuple[str, ...], NDArray[np.float64]] = {}
     values_of_text = {text: np.flatnonzero(texts == text) for text in dict.fromkeys(texts)}
-    nodes = spelled_texts([rule.never.node for rule in rules], form)
-    for rule, node in zip(rules, nodes, strict=True):
+    wide_first = sorted(rules, key=lambda rule: -rule.support)
+    nodes = spelled_texts([rule.never.node for rule in wide_first], form)
+    for rule, node in zip(wide_first, nodes, strict=True):
         satisfied = np.ones(len(kinds), dtype=np.bool_)
         for item in rule.when:
             word, bit = divmod(place_of_item[item], BITS)
             satisfied &= (kinds[:, word] >> np.uint64(bit)) & np.uint64(1) == 1
         for value in values_of_text.get(node, ()):
-            forbidden[value] |= satisfied
-    return forbidden.T
+            if rule.source == "mined" and not rule.is_never:
+                columns = tuple(sorted(item.column for item in rule.when))
+                mined.setdefault(columns, np.ones_like(weight))[value, satisfied] = rule.lift
+            else:
+                weight[value, satisfied] *= rule.lift
+    for lifts in mined.values():
+        weight *= lifts
+    return weight.T
