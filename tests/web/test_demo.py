@@ -27,3 +27,4 @@ def test_every_step_of_the_demo_is_done(tmp_path: Path) -> None:
     groups = work.groups_of_run(again, release.data["run"])
     assert any(model.name == "record-risk" for model in again.policy().models)
     assert groups[facts.RECORD_RISK].max() <= 0.1
+    assert not any(release.data["alone_by"].values()), "the demo greets with nothing alarming"

@@ -9,7 +9,7 @@ from shoal.web.project import ColumnChoice, Project
 
 ROLES: dict[str, tuple[str, str]] = {
     "patient": ("person", "auto"),
-    "visit_date": ("time", "auto"),
+    "visit_date": ("dropped", "auto"),
     "age": ("quasi", "number"),
     "gender": ("quasi", "nominal"),
     "zip": ("quasi", "number"),
@@ -23,9 +23,13 @@ GOAL: dict[str, Any] = {
     "way": "goal",
     "record": {"on": True, "limit": "0.1"},
     "values": {"disease": {"on": True, "limit": "0.5"}, "treatment": {"on": True, "limit": "0.5"}},
+    "history": {"on": True, "limit": "0.2"},
     "persons": {"on": False, "k": 5},
 }
-SEED = 7
+"""Also whoever knows one of a person's diseases, or how many visits they had, is left with five persons."""
+PROTECTION: dict[str, Any] = {"seed": 7, "history": {"hierarchies": {"disease": {"icd": True}}}}
+N_SETTINGS = 8
+"""How many settings are tried: fewer than on the page, so that the demo is there soon."""
 
 
 class Silent:
@@ -55,7 +59,7 @@ def fill(project: Project, *, persons: int = 20_000, say: Callable[[str], None] 
         title="Made-up patients",
         sources=(source,),
         columns=tuple(ColumnChoice(name, role, kind, is_confirmed=True) for name, (role, kind) in ROLES.items()),
-        protection={"seed": SEED},
+        protection=PROTECTION,
         goal=GOAL,
     )
     finish(project, say=say)
@@ -73,7 +77,9 @@ def finish(project: Project, *, say: Callable[[str], None] = lambda words: None)
     project.put_result("assess", work.assess(project, tell), depends_on="columns")
     goal = project.chosen.goal
     say("Trying settings, and choosing the one that loses least ...")
-    found = work.tune(project, tell, targets=targets_of(goal), beside=beside_of(goal, project.chosen.protection))
+    found = work.tune(
+        project, tell, targets=targets_of(goal), beside=beside_of(goal, project.chosen.protection), points=N_SETTINGS
+    )
     project.put_result("frontier", found, depends_on="columns")
     point = found["points"][found["chosen"]]
     protection = protection_with(goal, point["policy_models"], project.chosen.protection)
