@@ -91,9 +91,9 @@ def test_spread_of_person_parts(parts: list[list[int]]) -> None:
 @given(records_of_groups)
 def test_values_and_pairs_of_groups(records: Records) -> None:
     group, person, value = arrays(records)
-    seen = (sorted_by(group, value, person), group, value, person, N_GROUPS)
-    start, values, in_records, in_persons = counting.values_of_groups(*seen)
-    pair_start, pair_person, pair_value = counting.pairs_of_groups(*seen)
+    seen = (group, value, person, N_GROUPS)
+    start, values, in_records, in_persons = counting.values_of_groups(sorted_by(group, person), *seen)
+    pair_start, pair_person, pair_value = counting.pairs_of_groups(sorted_by(group, value, person), *seen)
     for place in range(N_GROUPS):
         entries = slice(start[place], start[place + 1])
         fast = list(zip(values[entries], in_records[entries], in_persons[entries], strict=True))
@@ -104,6 +104,24 @@ def test_values_and_pairs_of_groups(records: Records) -> None:
         assert len(listed) == len(set(listed))
     assert start[-1] == len(values)
     assert pair_start[-1] == len(pair_person) == len(pair_value)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.integers(0, 2000)), min_size=1, max_size=300))
+def test_values_of_groups_that_have_many(records: Records) -> None:
+    group, person, value = arrays(records)
+    start, *entries = counting.values_of_groups(sorted_by(group, person), group, value, person, 3)
+    for place in range(3):
+        fast = zip(*(part[start[place] : start[place + 1]].tolist() for part in entries), strict=True)
+        assert list(fast) == naive.values_of_group(records, place)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30))
+def test_order_by_start(records: list[tuple[int, int]]) -> None:
+    """Codes may stand in any order, here backwards; records of a code keep theirs."""
+    codes = np.array([code for code, _ in records], dtype=np.int32)
+    start = np.array([int((codes > code).sum()) for code in range(4)])
+    expected = sorted(range(len(codes)), key=lambda record: -codes[record])
+    assert counting.order_by_start(codes, start).tolist() == expected
 
 
 @given(records_of_groups)

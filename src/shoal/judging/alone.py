@@ -195,8 +195,8 @@ def who_is_alone(
         by[KEPT] = _by_values(seen, [frame[name] for name in kept])
     if schema.person is not None and schema.person in frame.columns:
         by[COUNT] = _by_number_of_records(seen)
-    for name, column in seen.sensitive.items():
-        by[key_of(name)] = seen.who_has_own(column.codes, column.n_codes)
+    for name in seen.sensitive:
+        by[key_of(name)] = seen.who_has_own_value(name)
     if schema.time is not None:
         times = frame[schema.time]
         by[TIME] = _by_values(

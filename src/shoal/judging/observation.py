@@ -32,7 +32,7 @@ from shoal.models.histories import HIDDEN, NOTHING, HistoryCounts
 from shoal.models.joint import JointCounts, join_lists, joint_counts
 from shoal.models.related import Related, RelatedCounts
 from shoal.table.adversary import Known
-from shoal.table.columns import CategoryColumn, Codes, Persons, code_values, sensitive_columns
+from shoal.table.columns import TEXTS, CategoryColumn, Codes, Persons, code_values, sensitive_columns
 from shoal.table.schema import Schema
 from shoal.table.spelling import spelled
 from shoal.table.table import Table
@@ -122,11 +122,7 @@ class Observation:
     @property
     def persons_in_several_groups(self) -> int:
         """How many persons have records in more than one group."""
-        persons, *_ = counting.spread_of_groups(
-            self.by_group, self.group_of_record, self.person_of_record, self.n_groups
-        )
-        places = int(persons.sum())
-        if places == self.n_persons:
+        if self._whole_persons is not None:
             return 0
         order = counting.order_by_code(self.person_of_record, self.n_persons, self.by_group)
         groups, *_ = counting.spread_of_groups(order, self.person_of_record, self.group_of_record, self.n_persons)
@@ -163,7 +159,23 @@ class Observation:
     @cached_property
     def by_group(self) -> Codes:
         """The records sorted by group, and by person inside a group."""
-        return counting.order_by_code(self.group_of_record, self.n_groups, self._by_person)
+        if self._whole_persons is None:
+            return counting.order_by_code(self.group_of_record, self.n_groups, self._by_person)
+        persons, start = self._whole_persons
+        start_of_person = np.empty(self.n_persons, np.int64)
+        start_of_person[persons] = start[:-1]
+        return counting.order_by_start(self.person_of_record, start_of_person)
+
+    @cached_property
+    def _whole_persons(self) -> tuple[Codes, NDArray[np.int64]] | None:
+        """Where each person stands in one group alone: the persons by group, and where their records start there."""
+        group_of_person = counting.code_of_person(self.group_of_record, self.person_of_record, self.n_persons)
+        if group_of_person.min(initial=0) < 0:
+            return None
+        everyone = np.arange(self.n_persons, dtype=np.int32)
+        persons = counting.order_by_code(group_of_person, self.n_groups, everyone)
+        records = np.bincount(self.person_of_record, minlength=self.n_persons)[persons]
+        return persons, np.append(0, np.cumsum(records))
 
     def persons_alone(self, is_alone: NDArray[np.bool_]) -> int:
         """How many different persons the groups marked as having one person only have."""
@@ -171,7 +183,7 @@ class Observation:
 
     def who_is_alone(self, is_alone: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which persons the groups marked as having one person only have."""
-        starts = counting.start_of_code(self.group_of_record, self.n_groups)[:-1]
+        starts = self.start_of_group[:-1]
         is_one_of_them = np.zeros(self.n_persons, np.bool_)
         is_one_of_them[self.person_of_record[self.by_group[starts[is_alone]]]] = True
         return is_one_of_them
@@ -179,30 +191,46 @@ class Observation:
     def who_has_own(self, value_of_record: NDArray[np.integer], n_values: int) -> NDArray[np.bool_]:
         """Which persons have, in some group, a value that nobody else in it has."""
         group, person = self.in_order
-        value = value_of_record.astype(np.int32, copy=False)[self.by_group]
-        return counting.persons_with_own(group, value, person, n_values, self.n_persons)
+        return counting.persons_with_own(group, value_of_record[self.by_group], person, n_values, self.n_persons)
+
+    def who_has_own_value(self, name: str) -> NDArray[np.bool_]:
+        """Which persons have, in some group, a value of a sensitive attribute that nobody else in it has."""
+        (group, person), n_values = self.in_order, self.sensitive[name].n_codes
+        return counting.persons_with_own(group, self._codes_in_order[name], person, n_values, self.n_persons)
+
+    @cached_property
+    def _codes_in_order(self) -> dict[str, Codes]:
+        """The sensitive values of the records as they stand in `by_group`."""
+        return {name: column.codes[self.by_group] for name, column in self.sensitive.items()}
 
     @cached_property
     def in_order(self) -> tuple[Codes, Codes]:
         """Group and person of the records as they stand in `by_group`."""
-        return self.group_of_record[self.by_group], self.person_of_record[self.by_group]
+        if self._whole_persons is None:
+            return self.group_of_record[self.by_group], self.person_of_record[self.by_group]
+        persons, start = self._whole_persons
+        groups = np.arange(self.n_groups, dtype=np.int32)
+        return np.repeat(groups, np.diff(self.start_of_group)), np.repeat(persons, np.diff(start))
 
     @cached_property
     def start_of_member(self) -> NDArray[np.int64]:
         """Where the records of each person in each group start in `by_group`."""
-        group, person = self.in_order
-        return np.flatnonzero(np.append(True, (group[1:] != group[:-1]) | (person[1:] != person[:-1])))
+        if self._whole_persons is not None:
+            return self._whole_persons[1][:-1]
+        return counting.starts_of_runs(*self.in_order)
 
-    def _by_value(self, column: CategoryColumn) -> Codes:
-        return counting.order_by_code(column.codes, column.n_codes, self._by_person)
+    @cached_property
+    def start_of_group(self) -> NDArray[np.int64]:
+        """Where the records of each group start in `by_group`, and where the last end."""
+        return counting.start_of_code(self.group_of_record, self.n_groups)
 
     def counts(self, needs: frozenset[str]) -> GroupCounts:
         """The counts of every group, as far as they are needed; the names are those of `shoal.models.counts`."""
-        spread = counting.spread_of_groups(self.by_group, self.group_of_record, self.person_of_record, self.n_groups)
+        spread = counting.spread_in_order(self.start_of_member, self.in_order[0], self.n_groups)
         persons, records, squared, most, logs = spread
         values = {}
         if needs & (VALUE_SUMMARIES | VALUE_TABLES):
-            values = {name: self._value_counts(column, needs) for name, column in self.sensitive.items()}
+            values = {name: self._value_counts(name, needs) for name in self.sensitive}
         joint, background = None, None
         if needs & JOINT or (needs & BACKGROUND and self.known is not None):
             members = self._members
@@ -222,20 +250,14 @@ class Observation:
     @cached_property
     def _members(self) -> _Members:
         """Each person in each group, and the values of each attribute that their records there have."""
-        group, person = self.group_of_record[self.by_group], self.person_of_record[self.by_group]
-        is_next = np.append(True, (group[1:] != group[:-1]) | (person[1:] != person[:-1]))
-        member_of_record = np.empty(self.n_records, np.int32)
-        member_of_record[self.by_group] = np.cumsum(is_next) - 1
-        n_members = int(is_next.sum())
+        (group, person), first = self.in_order, self.start_of_member
+        start_of_member = np.append(first, self.n_records)
         lists = {}
         for name, column in self.sensitive.items():
-            order = counting.order_by_code(member_of_record, n_members, self._by_value(column))
-            start, value, *_ = counting.values_of_groups(
-                order, member_of_record, column.codes, self.person_of_record, n_members
-            )
+            start, value, *_ = counting.values_in_order(start_of_member, self._codes_in_order[name], person)
             lists[name] = (start, value, column.n_codes)
-        start_of_group = counting.start_of_code(group[is_next], self.n_groups)
-        return _Members(start_of_group, lists, self.by_group[is_next])
+        start_of_group = counting.start_of_code(group[first], self.n_groups)
+        return _Members(start_of_group, lists, self.by_group[first])
 
     @cached_property
     def _histories(self) -> HistoryCounts:
@@ -268,20 +290,26 @@ class Observation:
             background=background_of(members.lists, types, is_linked=self.known.is_linked),
         )
 
-    def _value_counts(self, column: CategoryColumn, needs: frozenset[str]) -> ValueCounts:
-        by_value = self._by_value(column)
+    def _value_counts(self, name: str, needs: frozenset[str]) -> ValueCounts:
+        column = self.sensitive[name]
         records_in_table = np.bincount(column.codes, minlength=column.n_codes).astype(np.int64)
         persons_in_table = np.zeros(column.n_codes, dtype=np.int64)
         if needs & VALUE_TABLES:
-            one_group = np.zeros(self.n_records, dtype=np.int8)
-            _, value, _, persons = counting.values_of_groups(
-                by_value, one_group, column.codes, self.person_of_record, 1
+            by_person, everything = self._by_person, np.array([0, self.n_records])
+            _, value, _, persons = counting.values_in_order(
+                everything, column.codes[by_person], self.person_of_record[by_person]
             )
             persons_in_table[value] = persons
-        order = counting.order_by_code(self.group_of_record, self.n_groups, by_value)
-        seen = (order, self.group_of_record, column.codes, self.person_of_record, self.n_groups)
-        start, value, records, persons = counting.values_of_groups(*seen)
-        pairs = counting.pairs_of_groups(*seen) if "values_of_person" in needs else (None, None, None)
+        start, value, records, persons = counting.values_in_order(
+            self.start_of_group, self._codes_in_order[name], self.in_order[1]
+        )
+        pairs: tuple[NDArray[np.int64] | None, ...] = (None, None, None)
+        if "values_of_person" in needs:
+            order = counting.order_by_code(column.codes, column.n_codes, self._by_person)
+            order = counting.order_by_code(self.group_of_record, self.n_groups, order)
+            pairs = counting.pairs_of_groups(
+                order, self.group_of_record, column.codes, self.person_of_record, self.n_groups
+            )
         counted = ValueCounts(
             records_in_table=records_in_table, persons_in_table=persons_in_table,
             start_of_group=start, value=value, records=records, persons=persons,
@@ -330,7 +358,7 @@ def number_persons(persons: pl.Series, spelling: str) -> tuple[Codes, int]:
         codes, distinct_words = counting.number_distinct(words.to_numpy())
         if are_one_only_where_equal(distinct_words, spelling):
             return codes, len(distinct_words)
-    numbers = persons.cast(pl.Categorical(pl.Categories.random("shoal")))
+    numbers = _as_categories(persons)
     codes = numbers.to_physical().cast(pl.Int32).to_numpy()
     n_written = int(codes.max(initial=-1)) + 1
     written = pl.Series(np.arange(n_written, dtype=np.uint32)).cat.to(numbers.dtype).cast(pl.String)
@@ -339,6 +367,11 @@ def number_persons(persons: pl.Series, spelling: str) -> tuple[Codes, int]:
         return codes, len(written)
     code_of_written, distinct = code_values(forms)
     return code_of_written[codes], len(distinct)
+
+
+def _as_categories(texts: pl.Series) -> pl.Series:
+    """Texts as categories that no other column shares, numbered in the order in which they first appear."""
+    return texts.cast(pl.Categorical(pl.Categories.random("shoal")))
 
 
 def are_one_only_where_equal(words: NDArray[np.int64], spelling: str) -> bool:
@@ -353,9 +386,11 @@ def are_one_only_where_equal(words: NDArray[np.int64], spelling: str) -> bool:
 def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:
     """Number records that are equal in all columns alike, in the order in which they first appear.
 
-    Equal records have equal hashes; that records of equal hashes are equal is looked up, column by column. Where two
-    are not, values are coded instead.
+    Texts and categories are compared by the numbers of categories. Equal records of other columns have equal hashes; that records of equal
+    hashes are equal is looked up, column by column. Where two are not, values are coded instead.
     """
+    if all(column.dtype in TEXTS for column in columns):
+        return number_alike(_numbers_of_categories(column) for column in columns)
     values = pl.DataFrame([_as_compared(column).alias(str(place)) for place, column in enumerate(columns)])
     key = np.zeros(len(values), np.uint64)
     for own in values.select(pl.all().hash()):
@@ -371,6 +406,13 @@ def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:
     return number_alike([(codes, len(distinct) + 1) for codes, distinct in coded])
 
 
+def _numbers_of_categories(column: pl.Series) -> tuple[Codes, int]:
+    """The number of the category of each record, and how many numbers there may be; the last is that of missing."""
+    numbers = (_as_categories(column) if column.dtype == pl.String else column).to_physical()
+    missing = int(numbers.max() or 0) + 1  # type: ignore[arg-type]
+    return (numbers.cast(pl.UInt32).fill_null(missing) if numbers.null_count() else numbers).to_numpy(), missing + 1
+
+
 def _as_compared(column: pl.Series) -> pl.Series:
     """Values as they are compared: categories by their number, floats by their code, since 0.0 and -0.0 are equal."""
     if column.dtype in (pl.Categorical, pl.Enum):
@@ -380,15 +422,17 @@ def _as_compared(column: pl.Series) -> pl.Series:
     return column
 
 
-def number_alike(columns: list[tuple[Codes, int]]) -> tuple[Codes, int]:
+def number_alike(columns: Iterable[tuple[NDArray[np.integer], int]]) -> tuple[Codes, int]:
     """Number records that are equal in all coded columns alike; a missing value is equal to a missing value only."""
-    numbers: NDArray[np.int64] = columns[0][0].astype(np.int64)
-    n_numbers = columns[0][1]
-    for codes, n_codes in columns[1:]:
+    rest = iter(columns)
+    first, n_numbers = next(rest)
+    numbers: NDArray[np.int64] = first.astype(np.int64)
+    for codes, n_codes in rest:
         if n_numbers * n_codes > 2**62:
             compact, distinct = counting.number_distinct(numbers)
             numbers, n_numbers = compact.astype(np.int64), len(distinct)
-        numbers = numbers * n_codes + codes
+        numbers *= n_codes
+        numbers += codes
         n_numbers *= n_codes
     alike, distinct = counting.number_distinct(numbers)
     return alike, len(distinct)

@@ -16,6 +16,9 @@ from shoal.kernels.compiling import kernel
 Spread = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Persons, records, squared records, most records and the sum of c log2 c."""
 
+ValuesOfGroups = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Where the values of each group start, the values, their records and their persons."""
+
 FIRST_ROOM = 512
 """For how many different keys a hash table has room at first."""
 
@@ -157,6 +160,13 @@ def order_by_code(codes: NDArray[np.integer], n_codes: int, order: NDArray[np.in
     return sorted_order
 
 
+def order_by_start(codes: NDArray[np.integer], start_of_code: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The records as they stand where those of each code start at a place of its own."""
+    everything, order = np.arange(len(codes), dtype=np.int32), np.empty(len(codes), np.int32)
+    lay_by_code(_fixed(codes, np.int32), start_of_code.copy(), _fixed(everything, np.int32), order)
+    return order
+
+
 @kernel
 def lay_by_code(codes, position, order, sorted_order):
     """Lay records down where their code stands, in the given order; `position` moves on."""
@@ -174,8 +184,18 @@ def spread_of_groups(
     `order` has the records sorted by group, and by person inside a group.
     """
     group_at = group_of_record[order]
-    first = np.flatnonzero(_is_new(group_at, person_of_record[order]))
-    return _spread(np.diff(first, append=len(order)), start_of_code(group_at[first], n_groups))
+    return spread_in_order(starts_of_runs(group_at, person_of_record[order]), group_at, n_groups)
+
+
+def spread_in_order(first_of_member: NDArray[np.int64], group_at: NDArray[np.integer], n_groups: int) -> Spread:
+    """As `spread_of_groups`, by where the records of each person in each group start."""
+    records = np.diff(first_of_member, append=len(group_at))
+    return _spread(records, start_of_code(group_at[first_of_member], n_groups))
+
+
+def starts_of_runs(*at: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where an entry differs from the one before it in one of some arrays; the first does."""
+    return np.flatnonzero(_is_new(*at))
 
 
 def _spread(count: NDArray[np.int64], start_of_part: NDArray[np.int64]) -> Spread:
@@ -212,21 +232,74 @@ def values_of_groups(
     value_of_record: NDArray[np.integer],
     person_of_record: NDArray[np.integer],
     n_groups: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+) -> ValuesOfGroups:
     """For every group its values, ascending, with their records and persons: starts, values, records, persons.
 
-    `order` has the records sorted by group, then value, then person.
+    `order` has the records sorted by group, and by person inside a group.
     """
-    group_at, value_at, person_at = group_of_record[order], value_of_record[order], person_of_record[order]
-    is_new = _is_new(group_at, value_at)
-    first = np.flatnonzero(is_new)
-    first_of_person = np.flatnonzero(is_new | _is_new(person_at))
-    return (
-        start_of_code(group_at[first], n_groups),
-        value_at[first].astype(np.int64),
-        np.diff(first, append=len(order)),
-        np.diff(np.searchsorted(first_of_person, first), append=len(first_of_person)),
-    )
+    start_of_group = start_of_code(group_of_record, n_groups)
+    return values_in_order(start_of_group, value_of_record[order], person_of_record[order])
+
+
+def values_in_order(
+    start_of_group: NDArray[np.int64], value_at: NDArray[np.integer], person_at: NDArray[np.integer]
+) -> ValuesOfGroups:
+    """As `values_of_groups`, of records that stand by group, and by person inside a group."""
+    value_at, person_at = _fixed(value_at, np.int32), _fixed(person_at, np.int32)
+    notes = np.full((3, int(value_at.max(initial=-1)) + 1), -1, np.int32)
+    start = np.zeros(len(start_of_group), np.int64)
+    count_values(start_of_group, value_at, notes[0], start)
+    np.cumsum(start, out=start)
+    counts = np.zeros((3, start[-1]), np.int64)
+    list_values(start_of_group, value_at, person_at, notes[1:], start, counts)
+    return start, counts[0], counts[1], counts[2]
+
+
+@kernel
+def count_values(start_of_group, value_at, seen_in, n_values):
+    """How many different values each group has, behind the entry of the group before."""
+    for group in range(len(start_of_group) - 1):
+        for at in range(start_of_group[group], start_of_group[group + 1]):
+            value = value_at[at]
+            if seen_in[value] != group:
+                seen_in[value] = group
+                n_values[group + 1] += 1
+
+
+@kernel
+def list_values(start_of_group, value_at, person_at, notes, start, counts):
+    """The values of each group, ascending, their records and their persons; `notes` are two per value, -1 at first."""
+    place, last_person = notes[0], notes[1]
+    for group in range(len(start) - 1):
+        first, last = start_of_group[group], start_of_group[group + 1]
+        values = counts[0, start[group] : start[group + 1]]
+        n_listed = 0
+        for at in range(first, last):
+            value = value_at[at]
+            if place[value] < start[group]:  # not seen in this group
+                place[value] = start[group]
+                last_person[value] = -1
+                values[n_listed] = value
+                n_listed += 1
+        gap = 1
+        while gap < n_listed // 3:
+            gap = 3 * gap + 1
+        while gap > 0:  # values are sorted by exchanging far ones first (Shell)
+            for i in range(gap, n_listed):
+                value, j = values[i], i
+                while j >= gap and values[j - gap] > value:
+                    values[j] = values[j - gap]
+                    j -= gap
+                values[j] = value
+            gap //= 3
+        for i in range(n_listed):
+            place[values[i]] = start[group] + i
+        for at in range(first, last):
+            value = value_at[at]
+            counts[1, place[value]] += 1
+            if last_person[value] != person_at[at]:
+                last_person[value] = person_at[at]
+                counts[2, place[value]] += 1
 
 
 def persons_with_own(
@@ -270,9 +343,12 @@ def pairs_of_groups(
     person_of_record: NDArray[np.integer],
     n_groups: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For every group its different (person, value) pairs: starts, persons, values. `order` as in values_of_groups."""
+    """For every group its different (person, value) pairs: starts, persons, values.
+
+    `order` has the records sorted by group, then value, then person.
+    """
     group_at, value_at, person_at = group_of_record[order], value_of_record[order], person_of_record[order]
-    first = np.flatnonzero(_is_new(group_at, value_at, person_at))
+    first = starts_of_runs(group_at, value_at, person_at)
     return start_of_code(group_at[first], n_groups), person_at[first].astype(np.int64), value_at[first].astype(np.int64)
 
 

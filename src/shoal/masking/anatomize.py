@@ -104,7 +104,6 @@ def _sensitive_table(
     """Each value of each group, with everything that can be counted of it."""
     everything = np.arange(table.n_records, dtype=np.int32)
     order = counting.order_by_code(table.person_of_record, table.n_persons, everything)
-    order = counting.order_by_code(column.codes, column.n_codes, order)
     order = counting.order_by_code(records.group_of_record, records.n_groups, order)
     start, value, n_records, n_persons = counting.values_of_groups(
         order, records.group_of_record, column.codes, table.person_of_record, records.n_groups

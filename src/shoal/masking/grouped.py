@@ -100,8 +100,7 @@ class GroupedRecords:
             group, code = np.divmod(found, column.n_codes)
             return np.searchsorted(group, np.arange(self.n_groups + 1)), code, counts[found].astype(np.int64)
         everything = np.arange(len(self.group_of_record), dtype=np.int32)
-        by_code = counting.order_by_code(column.codes, column.n_codes, everything)
-        order = counting.order_by_code(self.group_of_record, self.n_groups, by_code)
+        order = counting.order_by_code(self.group_of_record, self.n_groups, everything)
         start, codes, records, _ = counting.values_of_groups(
             order, self.group_of_record, column.codes, self.group_of_record, self.n_groups
         )

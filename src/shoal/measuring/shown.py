@@ -236,13 +236,12 @@ def count_sensitive(table: Table, view: ApartView, *, by_person: bool) -> queryi
     """
     records = view.records
     everything = np.arange(table.n_records, dtype=np.int32)
-    by_person_order = counting.order_by_code(table.person_of_record, table.n_persons, everything)
+    order = counting.order_by_code(table.person_of_record, table.n_persons, everything)
+    order = counting.order_by_code(records.group_of_record, records.n_groups, order)
     starts, values = [], [np.empty(0, np.int64)]
     counts: list[NDArray[Any]] = [np.empty(0, np.int64)]
     n_before = 0
     for column in table.sensitive.values():
-        order = counting.order_by_code(column.codes, column.n_codes, by_person_order)
-        order = counting.order_by_code(records.group_of_record, records.n_groups, order)
         start, value, n_records, n_persons = counting.values_of_groups(
             order, records.group_of_record, column.codes, table.person_of_record, records.n_groups
         )

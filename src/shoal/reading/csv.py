@@ -350,7 +350,7 @@ class Head:
 
 
 def _read_head(name: str, data: bytes, options: CsvOptions) -> Head:
-    if not data.strip(b"\r\n"):
+    if not _end_without_blank_lines(data):
         raise InputError(f"{name} is empty. The first line must name the columns.")
     delimiter = options.delimiter or _find_delimiter(name, data, options.quote)
     text = CsvText(name, data, delimiter, options.delimiter is None, options.quote)

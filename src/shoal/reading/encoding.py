@@ -61,7 +61,7 @@ class _Decoding:
         self._refuse_nul(text)
         self.n_bytes += len(chunk)
         self.n_feeds += text.count(b"\n")
-        self.n_returns += text.count(b"\r")
+        self.n_returns += 0 if self.n_feeds else text.count(b"\r")  # lines are counted by feeds where there are some
         return text
 
     def _begin(self, chunk: bytes) -> None:

@@ -34,6 +34,11 @@ class Sample:
     strata: tuple[str, ...] = ()
     """What the strata are called."""
 
+    @staticmethod
+    def is_told(frame: pl.DataFrame, schema: Schema) -> bool:
+        """Whether a table has columns that say how it was drawn."""
+        return any(name in frame.columns for name in (schema.weight, schema.household, *schema.strata))
+
     @classmethod
     def of(
         cls, frame: pl.DataFrame, schema: Schema, person_of_record: NDArray[np.integer], line_of: LineOf | None = None

@@ -160,8 +160,7 @@ class Table:
             found = (np.arange(self.n_persons + 1), only, self.records_of_person)
         else:
             everything = np.arange(self.n_records, dtype=np.int32)
-            by_value = counting.order_by_code(column.codes, column.n_codes, everything)
-            order = counting.order_by_code(self.person_of_record, self.n_persons, by_value)
+            order = counting.order_by_code(self.person_of_record, self.n_persons, everything)
             start, value, records, _ = counting.values_of_groups(
                 order, self.person_of_record, column.codes, self.person_of_record, self.n_persons
             )

@@ -63,7 +63,8 @@ def recounted(
     never = None if excluded is None else to_polars(excluded)[0]
     drawn = None
     if not meant.has_tables:
-        drawn = Sample.of(records, schema, _persons(records, schema))
+        if Sample.is_told(records, schema):
+            drawn = Sample.of(records, schema, _persons(records, schema))
         drawn = Sample.kept(to_polars(sample)[0], len(records)) if sample is not None else drawn
     risk, verdict = look_at_release(
         records, schema, models, mask=meant, tables=sensitive_tables, linked=kept, excluded=never, limit=limit,
