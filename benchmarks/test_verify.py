@@ -42,9 +42,7 @@ def as_csv(table: Path) -> Path:
 def polars_alone(file: Path) -> Cost:
     """Scan the published file and count its different records, which are equal in all of its columns."""
     return cost_of(
-        *python(
-            f"import polars as pl; pl.scan_{file.suffix[1:]}({str(file)!r}).group_by(pl.all()).len().collect()"
-        )
+        *python(f"import polars as pl; pl.scan_{file.suffix[1:]}({str(file)!r}).group_by(pl.all()).len().collect()")
     )
 
 

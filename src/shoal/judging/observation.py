@@ -386,8 +386,8 @@ def are_one_only_where_equal(words: NDArray[np.int64], spelling: str) -> bool:
 def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:
     """Number records that are equal in all columns alike, in the order in which they first appear.
 
-    Texts and categories are compared by the numbers of categories. Equal records of other columns have equal hashes; that records of equal
-    hashes are equal is looked up, column by column. Where two are not, values are coded instead.
+    Texts and categories are compared by the numbers of categories. Equal records of other columns have equal hashes;
+    that records of equal hashes are equal is looked up, column by column. Where two are not, values are coded instead.
     """
     if all(column.dtype in TEXTS for column in columns):
         return number_alike(_numbers_of_categories(column) for column in columns)
