@@ -32,9 +32,9 @@ from shoal.models.histories import HIDDEN, NOTHING, HistoryCounts
 from shoal.models.joint import JointCounts, join_lists, joint_counts
 from shoal.models.related import Related, RelatedCounts
 from shoal.table.adversary import Known
-from shoal.table.columns import TEXTS, CategoryColumn, Codes, Persons, code_values, sensitive_columns
+from shoal.table.columns import CategoryColumn, Codes, Persons, code_values, sensitive_columns
 from shoal.table.schema import Schema
-from shoal.table.spelling import spelled
+from shoal.table.spelling import TEXTS, spelled
 from shoal.table.table import Table
 from shoal.table.times import moments_of, since_first
 
