@@ -46,3 +46,7 @@ def test_weights_are_named_and_the_risk_in_the_population_is_read(
     assert int("".join(filter(str.isdigit, found))) == round(risk["population"])
     expected = float(told["Persons expected to be found in the population"].replace(",", ""))
     assert expected == pytest.approx(risk["expected_reidentifications"], rel=0.01)
+    columns = steward.cells(page, "How well columns tell persons apart")
+    assert {row[0] for row in columns} == {"age", "sex", "age + sex"}
+    classes = steward.cells(page, "Classes of persons who are alike, the largest risk first")
+    assert classes[0][:2] == ["1", f"{risk['frequencies'][0]['F']:g}"]

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from shoal.publishing.report.markup import Content, el, joined
 from shoal.publishing.report.numbers import count, share
-from shoal.publishing.report.sections.risk import OF_POPULATION, at_path
+from shoal.publishing.report.sections.risk import OF_POPULATION, at_path, population_tables
 from shoal.publishing.report.words import quoted
 from shoal.web import drawing, layout
 from shoal.web import facts as counted_facts
@@ -123,6 +123,9 @@ def _in_the_population(told: Numbers) -> None:
         "rest on models, and none is a bound.",
     ):
         layout.table(["", "As it is"], rows, caption="Risk in the population", numeric=["As it is"])
+        for each in population_tables(told["risk"]["population"]):
+            ui.label(each.caption).classes("sh-say")
+            layout.table(each.headings, each.rows, caption=each.caption, numeric=each.headings[1:])
 
 
 def _verdict(risk: Numbers) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.judging.alone import by_what
 from shoal.publishing.report import words
@@ -93,16 +93,59 @@ OF_POPULATION: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("global_risk", "Mean chance of a person to be found", share),
     ("max_risk", "Highest chance of a person to be found", share),
     ("uniques.dankar", "Unique persons of the population, estimated (Dankar’s rule)", number),
+    ("uniques.pitman", "The same by Pitman’s model", number),
+    ("uniques.zayatz", "The same by Zayatz", number),
+    ("uniques.snb", "The same by slide negative binomial", number),
+    ("log_linear.uniques", "Sample uniques expected to be unique in the population (log-linear)", number),
     ("log_linear.found", "Sample uniques expected to be found (log-linear)", number),
     ("journalist.highest", "Journalist risk by the population table, highest", share),
     ("journalist.mean", "Journalist risk by the population table, mean", share),
     ("households.expected_any", "Households of which a member is expected to be found", number),
     ("households.expected_all", "Households of which everybody is expected to be found", number),
-    ("suda.persons", "Persons alone by some of the columns already", count),
+    ("households.max_any", "Highest chance that a member of a household is found", share),
+    ("suda.persons", "Special uniques: persons alone by some of the columns already (SUDA2)", count),
+    ("suda.total_score", "Sum of their scores", number),
+    ("suda.expected_found", "Sum of their DIS scores: how many matches of uniques are expected to be right", number),
 )
+MOST_SHOWN = 12
+"""So many sets of columns, and so many classes, are shown in a table."""
 
 
-def _population(numbers: Numbers) -> Markup:
+class PopulationTable(NamedTuple):
+    """A table of what is told of a sample beside its figures; the same in the report and in the app."""
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: list[list[str]]
+
+
+def population_tables(population: Numbers) -> list[PopulationTable]:
+    """Columns and how they tell persons apart, and classes of the largest risk; no value is told."""
+    found = []
+    shares_of = (population.get("suda") or {}).get("contributions") or {}
+    columns = population.get("columns") or {}
+    if columns:
+        sets = sorted(columns, key=lambda name: (name.count("+"), -columns[name]["separation"]))
+        rows = [
+            [name.replace("+", " + "), number(of["distinction"]), share(of["separation"], 2), count(of["rare_1"]),
+             count(of["rare_5"]), f"{shares_of[name]:.1f} %" if name in shares_of else ""]
+            for name in sets[:MOST_SHOWN] if (of := columns[name])
+        ]  # fmt: skip
+        headings = ("Columns", "Values per person", "Pairs of persons told apart", "Values of one person",
+                    "Values of five or fewer", "Share of SUDA scores")  # fmt: skip
+        found.append(PopulationTable("How well columns tell persons apart", headings, rows))
+    classes = population.get("frequencies") or ()
+    if classes:
+        rows = [
+            [count(each["f"]), f"{each['F']:,.6g}", share(each["risk"], 2), count(each["classes"])]
+            for each in classes[:MOST_SHOWN]
+        ]
+        headings = ("Persons of the sample (f)", "Of the population (F)", "Chance to be found", "Classes like this")
+        found.append(PopulationTable("Classes of persons who are alike, the largest risk first", headings, rows))
+    return found
+
+
+def _population(numbers: Numbers) -> Content:
     """The risk with respect to the population, of a sample."""
     rows: list[Sequence[Content]] = []
     for path, label, form in OF_POPULATION:
@@ -111,7 +154,15 @@ def _population(numbers: Numbers) -> Markup:
             old, new = values
             rows.append([label, cell(f"before.population.{path}", old, form(old)),
                          cell(f"population.{path}", new, form(new))])  # fmt: skip
-    return table(["", "Before", "After"], rows, numeric=(1, 2), caption="Risk in the population that the table samples")
+    measures = table(
+        ["", "Before", "After"], rows, numeric=(1, 2), caption="Risk in the population that the table samples"
+    )
+    details = [
+        table(list(each.headings), each.rows, numeric=tuple(range(1, len(each.headings))),
+              caption=f"{each.caption}, after")
+        for each in population_tables(numbers["population"])
+    ]  # fmt: skip
+    return [measures, *details]
 
 
 def _safe_harbour(numbers: Numbers) -> Markup:
