@@ -140,8 +140,8 @@ def population_tables(population: Numbers) -> list[PopulationTable]:
             [count(each["f"]), f"{each['F']:,.6g}", share(each["risk"], 2), count(each["classes"])]
             for each in classes[:MOST_SHOWN]
         ]
-        headings = ("Persons of the sample (f)", "Of the population (F)", "Chance to be found", "Classes like this")
-        found.append(PopulationTable("Classes of persons who are alike, the largest risk first", headings, rows))
+        shown = ("Persons of the sample (f)", "Of the population (F)", "Chance to be found", "Classes like this")
+        found.append(PopulationTable("Classes of persons who are alike, the largest risk first", shown, rows))
     return found
 
 
