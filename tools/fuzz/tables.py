@@ -95,6 +95,7 @@ MODEL_MAKERS: dict[str, Callable[[Draw, list[str]], Model]] = {
     ),
     "exponential-l": lambda draw, _: shoal.ExponentialL(l=draw.choice([1, 2])),
     "matching-diversity": lambda draw, _: shoal.MatchingDiversity(l=draw.choice([1, 2, 3])),
+    "posterior": lambda draw, _: shoal.Posterior(c=draw.choice(["1", "0.9", "2/3"])),
     "history-k": lambda draw, _: shoal.HistoryK(
         k=draw.choice([1, 2, 3]),
         m=draw.choice([0, 1, 1, 2]),

@@ -77,7 +77,7 @@ def _write_what_else_there_is(command: CommandWithParts, ctx: click.Context, for
     if any(isinstance(param, FlagsOfParts) and param.what == "model" for param in command.params):
         others = ", ".join(name for name, model in MODELS.items() if not model.is_common)
         formatter.write_paragraph()
-        formatter.write_text(f"More models: {others}.")
+        formatter.write_text(f"More: {others}.")
     formatter.write_text(
         f"'{ctx.command_path} --help-all' shows every flag, '{ctx.command_path} --help NAME' a model, method or mask."
     )
