@@ -167,6 +167,17 @@ def test_a_release_shows_one_level_for_all_and_tells_it() -> None:
     assert told["granularity"] == pytest.approx(told["lattice"]["explored"][0]["granularity"])
     assert told["lattice"]["is_optimal"]
     assert told["lattice"]["nodes"] == 16
+    for key in ("max_gidr", "prosecutor_risk", "marketer_risk"):
+        assert told["lattice"]["explored"][0][key] == pytest.approx(told[key])
+    other = next(line for line in told["lattice"]["explored"] if line["max_gidr"] != told["max_gidr"])
+    at = dict(zip(told["lattice"]["columns"], other["levels"], strict=True))
+    there = shoal.protect(
+        a_town(), SCHEMA, [shoal.PersonKAnonymity(k=5)], method="full-domain", max_suppressed="10%", seed=1,
+        lowest=at, highest=at,
+    ).to_dict()  # fmt: skip
+    assert [other[key] for key in ("max_gidr", "prosecutor_risk", "marketer_risk")] == pytest.approx(
+        [there[key] for key in ("max_gidr", "prosecutor_risk", "marketer_risk")]
+    )
     level = told["levels"]["town"]
     assert set(release.data["town"]) <= {path[level] for path in PATHS}
     assert told["loss_of_column"]["town"] >= 0

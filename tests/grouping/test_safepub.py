@@ -14,6 +14,7 @@ import shoal
 from shoal.errors import CannotSatisfyError, ParameterError, SchemaError
 from shoal.grouping.safepub import SafePub, k_of
 from shoal.table.table import Table
+from tests.tiers import sized
 
 AGES = shoal.Hierarchy.of_intervals(low=0, width=10, high=79)
 SCHEMA = shoal.Schema(person="person", quasi=[shoal.Number("age", AGES), shoal.Nominal("sex")], sensitive=["ill"])
@@ -83,24 +84,72 @@ def published(method: SafePub, table: Table, runs: int) -> np.ndarray:
     return np.array(counts)
 
 
-@pytest.mark.parametrize("broken", [False, True])
+def odd_one(n: int) -> pl.DataFrame:
+    """Persons who are alike, and one who differs in a value beside: where nobody looks there, they pass for alike."""
+    rare = pl.DataFrame({"person": ["z", "z"], "age": [33, 33], "sex": ["f", "f"], "ill": ["flu", "rare"]})
+    return pl.concat([alike(n), rare])
+
+
+FAULTS: dict[str, Any] = {
+    "": ("shoal.grouping.safepub.TINY", 1e-9),  # none: as it is
+    "everybody is drawn": ("shoal.grouping.safepub.SafePub.beta", property(lambda _: 1.0)),
+    "more are drawn": ("shoal.grouping.safepub.SafePub.beta", property(lambda _: 0.97)),
+    "nobody is left out": ("shoal.grouping.safepub.SafePub.k", property(lambda _: 1)),
+    "counted before the draw": (
+        "shoal.grouping.safepub._alike", lambda whole, n, is_drawn: np.bincount(whole, minlength=n)
+    ),
+    "values beside are not looked at": (
+        "shoal.grouping.safepub._beside", lambda table: np.zeros(table.n_persons, np.int64)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_neighbouring_tables_are_told_apart_no_better_than_promised(
-    broken: bool, monkeypatch: pytest.MonkeyPatch
+    fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many runs with a person and without; a build that forgets to draw is found."""
+    """Many runs with a person and without: the ratio of chances stays bounded, and every fault breaks the bound.
+
+    Neighbours are looked at where faults show: nobody else is alike, just k are, and many more; and one differs beside.
+    """
     method = SafePub(epsilon=1.0, delta=0.05)
-    if broken:
-        monkeypatch.setattr(SafePub, "beta", property(lambda _: 1.0))
-    runs, n = 400, 3 * method.k // 2
-    found = [published(method, Table.from_frame(alike(size), SCHEMA), runs) for size in (n, n - 1)]
+    k, runs = method.k, sized(quick=120, long=400, nightly=4_000)
+    monkeypatch.setattr(*FAULTS[fault])
+    neighbours = [(alike(n, 1), alike(n - 1, 1)) for n in (1, k, round(k / 0.632), 3 * k // 2)]
+    neighbours.append((odd_one(3 * k), alike(3 * k)))
     violated = False
-    for least in range(n + 1):
-        for a, b in (found, found[::-1]):
-            seen, elsewhere = (int((each >= least).sum()) for each in (a, b))
-            low = binomtest(seen, runs).proportion_ci(0.9999).low
-            high = binomtest(elsewhere, runs).proportion_ci(0.9999).high
-            violated |= low > math.exp(method.epsilon) * high + method.delta
-    assert violated == broken
+    for pair in neighbours:
+        found = [published(method, Table.from_frame(frame, SCHEMA), runs) for frame in pair]
+        if pair is neighbours[-1]:  # whether the odd one is seen
+            found = [runs_with_odd(method, Table.from_frame(frame, SCHEMA), runs) for frame in pair]
+        for least in range(1, int(max(each.max() for each in found)) + 1):
+            for events in ([each >= least for each in found], [each < least for each in found]):
+                for a, b in (events, events[::-1]):
+                    low = binomtest(int(a.sum()), runs).proportion_ci(0.99999).low
+                    high = binomtest(int(b.sum()), runs).proportion_ci(0.99999).high
+                    violated |= low > math.exp(method.epsilon) * high + method.delta
+    assert violated == bool(fault)
+
+
+def runs_with_odd(method: SafePub, table: Table, runs: int) -> np.ndarray:
+    """Whether each of several runs publishes somebody with a rare value."""
+    rare = np.zeros(table.n_persons, np.bool_)
+    rare[table.person_of_record[(table.frame["ill"] == "rare").to_numpy()]] = True
+    groupings = (method.group(table, (), rng=np.random.default_rng(run)) for run in range(runs))
+    return np.array([int((grouping.group_of_person[rare] >= 0).any()) for grouping in groupings])
+
+
+def test_what_is_published_of_alike_persons_is_drawn_as_promised() -> None:
+    """The numbers of published persons have the distribution that the promise is proved for, and none is below k."""
+    method = SafePub(epsilon=1.0, delta=0.05)
+    k, beta, runs = k_of(1.0, 0.05), 1 - math.exp(-1.0), sized(quick=300, long=1_000, nightly=10_000)
+    n = round(k / beta)  # about half of the runs publish nobody
+    counts = published(method, Table.from_frame(alike(n), SCHEMA), runs)
+    assert not ((counts > 0) & (counts < k)).any()
+    expected = shown(n, beta, k)
+    assert binomtest(int((counts == 0).sum()), runs, expected[0]).pvalue > 1e-5
+    middle = k + int(np.searchsorted(np.cumsum(expected[k:]), expected[k:].sum() / 2))
+    assert binomtest(int((counts > middle).sum()), runs, expected[middle + 1 :].sum()).pvalue > 1e-5
 
 
 def test_persons_are_drawn_one_by_one_with_the_chance_beta() -> None:

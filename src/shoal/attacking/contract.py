@@ -258,6 +258,8 @@ class Recounted:
         Governs which groups are drawn where there are too many to try all.
     shows_groups
         Whether persons of a group look alike; not so in a perturbed release.
+    has_groups
+        Whether there are groups at all; not so where persons are changed one by one.
     """
 
     risk: Risk
@@ -269,6 +271,7 @@ class Recounted:
     linkage: Linkage | None = None
     seed: int = 0
     shows_groups: bool = True
+    has_groups: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from shoal.grouping.grouping import Grouping
 from shoal.judging.observation import Observation
 from shoal.judging.recount import mask_meant
 from shoal.judging.values_apart import observe_linked
+from shoal.masking import mask_called
 from shoal.models.counts import JOINT
 from shoal.models.exact import BoolArray, IntArray
 from shoal.models.joint import JointCounts
@@ -96,7 +97,9 @@ class EliminationAttack(Attack):
 
     def findings(self, recounted: Recounted) -> Iterator[Finding]:
         """Exclude values that the person is known not to have."""
-        if recounted.seen is None or recounted.spread is None or not recounted.seen.sensitive:
+        if not recounted.has_groups or recounted.seen is None or recounted.spread is None:
+            return
+        if not recounted.seen.sensitive:
             return
         joint = some_groups(recounted.seen, recounted.seed).counts(JOINT).joint
         assert joint is not None
@@ -209,6 +212,11 @@ def attack_by_exclusion(
     if not schema.sensitive:
         raise SchemaError("The schema names no sensitive attribute, so there is nothing to learn of a person.")
     records, _ = to_polars(frame)
+    if mask is not None and not mask_called(mask).takes_groups:
+        raise SchemaError(
+            f"The mask {mask} changes persons one by one: there are no groups in which values could be excluded. What "
+            "is learned of a person is told by the attacks linkage and inference."
+        )
     if linked is not None:
         seen = observe_linked(to_polars(linked)[0], schema)
     elif not mask_meant(mask, schema, tables, linked).links_values or not set(schema.sensitive) <= set(records.columns):

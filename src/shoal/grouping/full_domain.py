@@ -177,5 +177,6 @@ def _told(found: Found, names: Sequence[str]) -> dict[str, Any]:
 def _line(looked: Looked) -> dict[str, Any]:
     return {
         "levels": list(looked.vector), "left_out": looked.left_out, "loss": looked.loss,
-        "granularity": looked.granularity,
+        "granularity": looked.granularity, "max_gidr": looked.max_gidr, "prosecutor_risk": looked.prosecutor_risk,
+        "marketer_risk": looked.marketer_risk,
     }  # fmt: skip

@@ -114,6 +114,12 @@ class Looked:
     """1 less the plain mean."""
     meets: bool
     """Whether no more persons are left out than may be, and somebody stays."""
+    max_gidr: float
+    """The largest share of a published cell's records that is one person's; 1 where nobody is published."""
+    prosecutor_risk: float
+    """One divided by the fewest persons of a published cell."""
+    marketer_risk: float
+    """The share of the published persons who can be expected to be found: cells by persons."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +285,11 @@ class Lattice:
         meets = left_out <= self.may_leave_out and not bool(leaves.all())
         lost = kernels.lost_with(cells.node, cells.counts[:, 1], leaves, self._share, self._start)
         lost = self._lost_by_levels(vector) + lost / self.table.n_records
-        return Looked(vector, left_out, self._together(lost), round(1 - float(lost.mean()), DIGITS), meets)
+        persons, records, _, most = cells.counts[~leaves & (cells.counts[:, 0] > 0)].T
+        risks = (1.0, 1.0, 1.0)
+        if len(persons):
+            risks = float((most / records).max()), float(1 / persons.min()), float(len(persons) / persons.sum())
+        return Looked(vector, left_out, self._together(lost), round(1 - float(lost.mean()), DIGITS), meets, *risks)
 
     def _holds(self, cells: Cells) -> NDArray[np.bool_]:
         """Which cells meet every model; those of sensitive values are asked only where the others leave enough."""

@@ -116,8 +116,7 @@ class SafePub(Method):
         is_drawn = each_by_chance(table.n_persons, self.beta, draws)
         cell, _ = _numbered(shown)
         whole, n_wholes = _numbered(np.stack([cell, _beside(table)], axis=1))
-        alike = np.bincount(whole[is_drawn], minlength=n_wholes)
-        stays = is_drawn & (alike[whole] >= self.k)
+        stays = is_drawn & (_alike(whole, n_wholes, is_drawn)[whole] >= self.k)
         if not stays.any():
             raise CannotSatisfyError(
                 f"Nothing is left to publish: of {int(is_drawn.sum()):,} persons drawn no {self.k:,} share all that is "
@@ -152,6 +151,11 @@ class SafePub(Method):
             "is published of them. It holds as long as levels and hierarchies were not chosen by the data, the seed "
             "stays secret, and this is the only release about these persons; several add up, which a ledger does.",
         )
+
+
+def _alike(whole: NDArray[np.int64], n_wholes: int, is_drawn: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many of the persons drawn share each whole record."""
+    return np.bincount(whole[is_drawn], minlength=n_wholes)
 
 
 def _numbered(rows: NDArray[Any]) -> tuple[NDArray[np.int64], int]:

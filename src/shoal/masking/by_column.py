@@ -73,6 +73,11 @@ class ByColumn(Changing):
         for mask in masks:
             own = mask.chosen(table) if mask.columns is not None else [each for each in left if mask.takes(each)]
             left = [each for each in left if each not in own]
+            if not own:
+                raise ParameterError(
+                    f"The step '{mask.written}' of the mask columns has nothing to change: no quasi-identifier of a "
+                    "kind that it takes is left by the other steps. Name its columns (columns=), or leave the step out."
+                )
             steps.append((mask, own))
         return steps
 

@@ -147,6 +147,7 @@ def _report(
         linkage=release.linkage,
         seed=release.seed,
         shows_groups=release.mask.shows_groups,
+        has_groups=release.mask.takes_groups,
     )
     return {
         "version": VERSION,
@@ -191,6 +192,7 @@ def report_of_published(
         quasi=tuple(schema.quasi_names),
         seed=seed,
         shows_groups=mask_called(policy.mask).shows_groups,
+        has_groups=mask_called(policy.mask).takes_groups,
     )
     return {
         "version": VERSION,

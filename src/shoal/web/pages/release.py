@@ -307,7 +307,8 @@ def _levels(app: App, view: layout.PageView, numbers: Numbers) -> None:
         for line in lattice["explored"]:
             at = dict(zip(lattice["columns"], line["levels"], strict=True))
             words_of_levels = ", ".join(f"{name} {level}" for name, level in at.items())
-            told = f"{line['left_out']:,} persons left out, {line['loss']:.1%} lost: {words_of_levels}"
+            risk = f"risk {line['max_gidr']:.1%}, " if "max_gidr" in line else ""  # earlier releases did not tell it
+            told = f"{line['left_out']:,} persons left out, {risk}{line['loss']:.1%} lost: {words_of_levels}"
             layout.button(told, partial(_take_levels, app, view, at))
 
 

@@ -14,6 +14,13 @@ Numbers = Mapping[str, Any]
 MOST_SHOWN = 12
 """So many combinations of levels stand in the report; report.json has more."""
 
+RISKS = {
+    "max_gidr": "Record risk, highest",
+    "prosecutor_risk": "Prosecutor risk, highest",
+    "marketer_risk": "Marketer risk, mean",
+}
+"""What is told of the risk at each combination of levels."""
+
 
 def levels(numbers: Numbers) -> Content:
     """The levels, and the lattice as far as it was looked at."""
@@ -36,6 +43,7 @@ def _lattice(lattice: Numbers) -> Content:
             cell(f"lattice.explored.{at}.left_out", line["left_out"], count(line["left_out"])),
             cell(f"lattice.explored.{at}.granularity", line["granularity"], f"{line['granularity']:.3f}"),
             cell(f"lattice.explored.{at}.loss", line["loss"], f"{line['loss']:.4f}"),
+            *(cell(f"lattice.explored.{at}.{key}", line.get(key), share(line.get(key))) for key in RISKS),
         ]
         for at, line in enumerate(best)
     ]
@@ -47,6 +55,6 @@ def _lattice(lattice: Numbers) -> Content:
     return [
         el("p", f"Of {count(lattice['nodes'])} combinations of levels {count(lattice['looked_at'])} were looked at and "
                 f"{count(lattice['ruled_out'])} ruled out by others. {sure} The best that can be published:"),
-        table(["Levels", "Persons left out", "Granularity", "Loss"], rows, numeric=(1, 2, 3),
+        table(["Levels", "Persons left out", "Granularity", "Loss", *RISKS.values()], rows, numeric=tuple(range(1, 7)),
               caption="Combinations of levels that can be published, the best first"),
     ]  # fmt: skip
