@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.demo.patients import made_up_patients
-from shoal.errors import ParameterError
-from shoal.grouping import BalanceTree, Grouping
+from shoal.errors import CannotSatisfyError, ParameterError
+from shoal.grouping import BalanceTree, Grouping, alike_histories
 from shoal.grouping.alike_histories import gather_histories, group_by_histories, lost_in_all, what_is_shown
 from shoal.models import EntropyBalance, GBalance, HAffiliation, LDiversity, Model, PersonKAnonymity, RecordRisk
 from shoal.table.hierarchy import Hierarchy
@@ -144,6 +144,74 @@ def test_larger_groups_are_taken_where_less_is_lost() -> None:
         group_by_histories(pairs, table, models, ["code"], k=5, weight=0.0).group_of_person.tolist()
         == pairs.group(table, models).group_of_person.tolist()
     )
+
+
+@pytest.fixture
+def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of some hundred persons are large ones."""
+    monkeypatch.setattr(alike_histories, "COMPARED_PERSONS", 120)
+
+
+def patients(n: int) -> pl.DataFrame:
+    return made_up_patients(n, seed=2).select("patient", "age", "gender", "zip", "disease")
+
+
+SCHEMA = Schema(person="patient", quasi=["age", Nominal("gender"), "zip"], sensitive=["disease"])
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_sizes_are_compared_in_some_regions_of_a_large_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+    estimated = alike_histories._Work.estimated
+
+    def spy(work: Any, persons: Any, grouping: Grouping, measured: Any = None) -> float:
+        looked_at.append(len(persons))
+        assert len(grouping.group_of_person) == len(persons)
+        return estimated(work, persons, grouping, measured)
+
+    monkeypatch.setattr(alike_histories._Work, "estimated", spy)
+    table = Table.from_frame(patients(600), SCHEMA)
+    models: list[Model] = [PersonKAnonymity(k=3)]
+    best = group_by_histories(BalanceTree(), table, models, ["disease"], k=5)
+    assert len(looked_at) > 1
+    assert 120 <= max(looked_at) < 240
+    assert len(best.group_of_person) == 600
+    assert np.bincount(best.group_of_person).min() >= 3
+    alone = BalanceTree(effort="low").group(table, models)
+    assert lost_in_all(table, best, ["disease"], k=5) < lost_in_all(table, alone, ["disease"], k=5)
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_regions_do_not_depend_on_the_order_of_records() -> None:
+    frame = patients(400)
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=3)
+    groups = []
+    for each in (frame, shuffled):
+        table = Table.from_frame(each, SCHEMA)
+        best = group_by_histories(BalanceTree(), table, [PersonKAnonymity(k=3)], ["disease"], k=5)
+        of_record = best.group_of_person[table.person_of_record].tolist()
+        members: dict[int, set[str]] = {}
+        for person, group in zip(each["patient"].to_list(), of_record, strict=True):
+            members.setdefault(group, set()).add(person)
+        groups.append(sorted(map(sorted, members.values())))
+    assert groups[0] == groups[1]
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_where_regions_break_a_model_the_whole_table_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def group(self: BalanceTree, table: Table, *rest: Any, **options: Any) -> Grouping:
+        asked.append(table.n_persons)
+        if table.n_persons < 400:
+            raise CannotSatisfyError("Too few persons.")
+        return Grouping((np.arange(400) // 20).astype(np.int32), 20)
+
+    monkeypatch.setattr(BalanceTree, "group", group)
+    table = Table.from_frame(patients(400), SCHEMA)
+    group_by_histories(BalanceTree(), table, [PersonKAnonymity(k=3)], ["disease"], k=5)
+    assert min(asked) < 400
+    assert asked[-1] == 400
 
 
 people = st.builds(

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError
+from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.grouping.grouping import Grouping, Method, Rng
 from shoal.grouping.improve import (
     Pools,
@@ -60,6 +60,12 @@ MOST_SIZES = 5
 
 NEARLY = 1.02
 """Of two sizes the larger one is taken where it loses no more than so many times what the smaller one does."""
+
+COMPARED_PERSONS = 20_000
+"""Sizes of groups are compared on about so many persons of a large table, which has more than twice as many."""
+
+COMPARED_REGIONS = 4
+"""In so many regions they live about; what lies beside each other stays beside each other there."""
 
 SAMPLED_PERSONS = 5_000
 """Where sizes of groups are compared, about so many persons are moved to see what that saves."""
@@ -135,19 +141,43 @@ def group_by_histories(
     -----
     Larger groups lose more of the quasi-identifiers and less of the histories. Groups as the models ask for them come
     first, then with at least GROWTHS times as many persons as they had on average, and so on while hardly more is lost;
-    sizes are tried with the quick form of the method, and with moves of some persons. Every group meets every model;
-    with weight 0 they are those of the method.
+    sizes are tried with the quick form of the method, in some regions of a large table, and with moves of some persons.
+    The groups of a large table are those of the quick form, moved. Every group meets every model; with weight 0 they
+    are those of the method.
     """
     _check(table, columns, k, weight)
     if weight == 0:
         return method.group(table, models, progress, rng=rng)
     work = _Work.of(table, models, columns, k, weight, with_counts, hierarchies)
     asked = _best_size(method, work, measured, rng)
-    return work.gathered(method.group(table, asked, progress, rng=rng), RAMPS, progress)
+    first = method.quick() if _is_large(table) else method
+    return work.gathered(first.group(table, asked, progress, rng=rng), RAMPS, progress)
+
+
+def _is_large(table: Table) -> bool:
+    """Whether some persons stand for all where sizes are compared, and moves take the place of a method's looking on.
+
+    A method has few rounds for so many persons, and what they gain the moves gain as well.
+    """
+    return table.n_persons > 2 * COMPARED_PERSONS
 
 
 def _best_size(method: Method, work: _Work, measured: Measured | None, rng: Rng) -> Sequence[Model]:
     """What groups are asked for, so that they have the size at which least is lost in all."""
+    everybody = np.arange(work.table.n_persons), work.table
+    some = _some_regions(method, work, rng)
+    try:
+        return _best_size_of(*(some or everybody), method, work, measured, rng)
+    except CannotSatisfyError:
+        if some is None:
+            raise
+        return _best_size_of(*everybody, method, work, measured, rng)
+
+
+def _best_size_of(
+    persons: IntArray, table: Table, method: Method, work: _Work, measured: Measured | None, rng: Rng
+) -> Sequence[Model]:
+    """The same by what some persons lose, who are those of the table."""
     lost_of_size: dict[int, float] = {}
     persons_of_size: dict[int, float] = {}
 
@@ -155,10 +185,10 @@ def _best_size(method: Method, work: _Work, measured: Measured | None, rng: Rng)
         return [*work.models, PersonKAnonymity(k=size)] if size > 1 else work.models
 
     def lost_at(size: int) -> float:
-        if size not in lost_of_size and len(lost_of_size) < MOST_SIZES and 2 * size <= work.table.n_persons:
-            groups = method.quick().group(work.table, asked_for(size), silent, rng=rng)
-            persons_of_size[size] = work.table.n_persons / groups.n_groups
-            lost_of_size[size] = work.estimated(groups, measured)
+        if size not in lost_of_size and len(lost_of_size) < MOST_SIZES and 2 * size <= table.n_persons:
+            groups = method.quick().group(table, asked_for(size), silent, rng=rng)
+            persons_of_size[size] = table.n_persons / groups.n_groups
+            lost_of_size[size] = work.estimated(persons, groups, measured)
         return lost_of_size.get(size, np.inf)
 
     best, least = 1, lost_at(1)
@@ -168,6 +198,27 @@ def _best_size(method: Method, work: _Work, measured: Measured | None, rng: Rng)
         while (lost := lost_at(size := max(best + 1, ceil(growth * persons_of_size[best])))) <= NEARLY * least:
             best, least = size, min(least, lost)
     return asked_for(best)
+
+
+def _some_regions(method: Method, work: _Work, rng: Rng) -> tuple[IntArray, Table] | None:
+    """Persons of a large table on whom sizes are compared, and their table; None where that would be most of it.
+
+    They are those of some large groups of the method's, so that their groups are about what they would be in the whole.
+    Which ones is decided by who is in them, not by the order of the table.
+    """
+    table = work.table
+    if not _is_large(table) or table.beside is not None:
+        return None
+    regions = PersonKAnonymity(k=COMPARED_PERSONS // COMPARED_REGIONS)
+    region = method.quick().group(table, [*work.models, regions], silent, rng=rng).group_of_person
+    order = np.argsort(_numbers_of_groups(work.own, region), kind="stable")
+    sizes = np.bincount(region)[order]
+    taken = order[: np.searchsorted(np.cumsum(sizes), COMPARED_PERSONS) + 1]
+    keep = np.isin(region, taken)[table.person_of_record]
+    smaller = table.with_records(keep, "")
+    persons = np.empty(smaller.n_persons, np.int64)
+    persons[smaller.person_of_record] = table.person_of_record[keep]
+    return persons, smaller
 
 
 def lost_in_all(
@@ -266,7 +317,7 @@ class _Work:
         limits = limits_for(self.space, self.models)
         if limits is None or grouping.n_groups < 2:
             return grouping
-        order, group, n_groups = self._in_order(grouping)
+        order, group, n_groups = self._in_order(grouping, np.arange(self.table.n_persons))
         place_of_person = np.empty(len(order), np.int64)
         place_of_person[order] = np.arange(len(order))
         asked = [model for model in self.models if model.limits is None]
@@ -286,14 +337,14 @@ class _Work:
         progress("gathering histories", 1.0)
         return Grouping(group[place_of_person].astype(np.int32), n_groups, grouping.notes)
 
-    def estimated(self, grouping: Grouping, measured: Measured | None = None) -> float:
-        """What a grouping would lose after some moves, by what they save in some pools of near groups.
+    def estimated(self, persons: IntArray, grouping: Grouping, measured: Measured | None = None) -> float:
+        """What a grouping of some persons would lose after some moves, by what they save in some pools of near groups.
 
         Models that have no limits are not asked: they stand in the way of some moves, at every size.
         """
         limits = limits_for(self.space, self.models)
-        lost = self.lost(grouping)
-        order, group, n_groups = self._in_order(grouping)
+        order, group, n_groups = self._in_order(grouping, persons)
+        lost = self._lost_of(order, group, n_groups) / len(order)
         if limits is None or n_groups < 2:
             return lost
         chance = np.random.default_rng(0)
@@ -313,10 +364,10 @@ class _Work:
             return after / len(order)
         return lost + (self._lost_of(order, group, n_groups) - before) / len(order)
 
-    def _in_order(self, grouping: Grouping) -> tuple[IntArray, IntArray, int]:
+    def _in_order(self, grouping: Grouping, persons: IntArray) -> tuple[IntArray, IntArray, int]:
         """Persons in an order that depends on them alone, and their groups, numbered in this order."""
-        order = _canonical(self.own, self.space, grouping.group_of_person)
-        return order, *numbered(grouping.group_of_person[order].astype(np.int64))
+        order = _canonical(self.own[persons], self.table.records_of_person[persons], grouping.group_of_person)
+        return persons[order], *numbered(grouping.group_of_person[order].astype(np.int64))
 
     def _pools(self, order: IntArray, group: IntArray, n_groups: int, chance: np.random.Generator) -> Pools:
         return _pools(self.value[order], self.table.records_of_person[order], group, n_groups, chance)
@@ -410,7 +461,8 @@ def what_is_shown(
     for person, item, share in lists:
         is_there = np.bincount(item) > 0
         n = int(is_there.sum())
-        pairs = np.unique(person * n + (np.cumsum(is_there) - 1)[item])
+        pairs = np.sort(person * n + (np.cumsum(is_there) - 1)[item])
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]]
         persons.append(pairs // n)
         items.append(pairs % n + n_items)
         prices.append(np.full(n, share * table.n_persons / len(pairs)))
@@ -461,14 +513,19 @@ def _own_numbers(value: FloatArray, space: PersonSpace, shown: Shown) -> NDArray
     return mixed(np.column_stack([space.persons.row[:, 0], value, of_items.astype(np.float64)]))
 
 
-def _canonical(own: NDArray[np.uint64], space: PersonSpace, group: NDArray[np.int32]) -> IntArray:
+def _canonical(own: NDArray[np.uint64], records: IntArray, group: NDArray[np.int32]) -> IntArray:
     """Persons in an order that depends on them alone: those with most records first, then in a mixed order.
 
     Those who are alike and in groups that are alike are interchangeable.
     """
+    return np.lexsort((_numbers_of_groups(own, group)[group], own, -records)).astype(np.int64)
+
+
+def _numbers_of_groups(own: NDArray[np.uint64], group: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """A number for who is in each group."""
     of_group = np.zeros(int(group.max()) + 1, np.uint64)
     np.add.at(of_group, group, own)
-    return np.lexsort((of_group[group], own, -space.persons.row[:, 0])).astype(np.int64)
+    return of_group
 
 
 def _pools(value: FloatArray, records: IntArray, group: IntArray, n_groups: int, chance: np.random.Generator) -> Pools:

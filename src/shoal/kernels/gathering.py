@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compiling import kernel
+from shoal.kernels.compiling import plain_kernel
 from shoal.kernels.improving import keeps
 
 TINY = 1e-9
@@ -62,13 +62,13 @@ def gather_pools(
     return group_in_pool, moves
 
 
-@kernel
+@plain_kernel
 def worth_of(worth, n):
     """How much n persons who show an item count."""
     return worth[n] if n < len(worth) else float(n)
 
 
-@kernel
+@plain_kernel
 def change_of_worth(start, item, price_of_item, worth, shown, group, person, step):
     """What the items of a person are worth more in a group once the person has come (step 1) or left (step -1)."""
     change = 0.0
@@ -78,7 +78,7 @@ def change_of_worth(start, item, price_of_item, worth, shown, group, person, ste
     return change
 
 
-@kernel
+@plain_kernel
 def cost_to_join(value, prices, counted, measured, group, person):
     """What a person would pay in a group for being away from its mean, and all of it for being wider."""
     cost = 0.0
@@ -90,7 +90,7 @@ def cost_to_join(value, prices, counted, measured, group, person):
     return cost
 
 
-@kernel
+@plain_kernel
 def saved_by_leaving(value, prices, counted, measured, member, group, person):
     """What a group pays less once a person has left it: the person's own cost, and that of being wider."""
     saved = 0.0
@@ -109,7 +109,7 @@ def saved_by_leaving(value, prices, counted, measured, member, group, person):
     return saved
 
 
-@kernel
+@plain_kernel
 def count_person(value, records, counted, measured, group, person):
     """Count and measure a group with a person more, but for its mean."""
     own = records[person]
@@ -122,14 +122,14 @@ def count_person(value, records, counted, measured, group, person):
         measured[HIGH, group, j] = max(measured[HIGH, group, j], value[person, j])
 
 
-@kernel
+@plain_kernel
 def find_mean(counted, measured, group):
     """The mean of a group that is counted and measured."""
     for j in range(measured.shape[2]):
         measured[MEAN, group, j] = measured[SUM, group, j] / max(counted[group, RECORDS], 1)
 
 
-@kernel
+@plain_kernel
 def measure_group(value, records, counted, measured, member, group):
     """Count and measure a group anew from its members."""
     counted[group, RECORDS], counted[group, SQUARED], counted[group, MOST] = 0, 0, 0
@@ -140,7 +140,7 @@ def measure_group(value, records, counted, measured, member, group):
     find_mean(counted, measured, group)
 
 
-@kernel
+@plain_kernel
 def may_leave(records, limits, counted, member, group, person):
     """Whether a group keeps to the limits without a person."""
     own, most = records[person], counted[group, MOST]
@@ -153,7 +153,7 @@ def may_leave(records, limits, counted, member, group, person):
     return n > 0 and keeps(limits, n, counted[group, RECORDS] - own, counted[group, SQUARED] - own * own, most)
 
 
-@kernel
+@plain_kernel
 def may_join(records, limits, counted, group, person):
     """Whether a group keeps to the limits with a person more."""
     own = records[person]
@@ -163,7 +163,7 @@ def may_join(records, limits, counted, group, person):
     )  # fmt: skip
 
 
-@kernel
+@plain_kernel
 def gather(
     start, item, price_of_item, worth, value, prices, records, limits, pool_start, groups_of_pool, passes, shown,
     counted, measured, member, group_in_pool, moves,

@@ -13,7 +13,7 @@ these cells are *pinned*. Arrays in, arrays out; no tables, no checks, no random
 
 from __future__ import annotations
 
-from shoal.kernels.compiling import kernel
+from shoal.kernels.compiling import plain_kernel
 
 TINY = 1e-9
 """What is not above this is nothing."""
@@ -23,7 +23,7 @@ TICK, N_LABELS, HIDDEN, HAS_PAIRS, BY_PLAN = range(5)
 labels are asked about, and whether cells are lowered by plan."""
 
 
-@kernel
+@plain_kernel
 def count(item, step, first, end, label, level, one, two, seen, state):
     """A person, whose cells are first to end, shows an item once more (step 1), or showed it so (step -1)."""
     hidden, n_labels = state[HIDDEN], state[N_LABELS]
@@ -48,7 +48,7 @@ def count(item, step, first, end, label, level, one, two, seen, state):
                 two[other * n_labels + item] += step
 
 
-@kernel
+@plain_kernel
 def show(cell, to, start, person, label, level, one, two, seen, state):
     """Show a cell at another level."""
     first, end = start[person[cell]], start[person[cell] + 1]
@@ -61,7 +61,7 @@ def show(cell, to, start, person, label, level, one, two, seen, state):
     level[cell] = to
 
 
-@kernel
+@plain_kernel
 def keeps(cell, level, gone, first, end, column, label, k_one, k_two, one, two, state):
     """Whether enough persons show what a cell shows at its level, alone and with what its person shows beside it.
 
@@ -83,9 +83,44 @@ def keeps(cell, level, gone, first, end, column, label, k_one, k_two, one, two, 
     return True
 
 
-@kernel
-def has_hope(cell, to, n_more, first, end, column, label, k_one, k_two, level, one, two, state):
-    """Whether enough persons would show a cell at a level if so many more showed it; exact where that is the cell."""
+@plain_kernel
+def count_more(open_cells, n, to, start, person, label, level, more, seen, state):
+    """For each label beside open cells, how many persons would show it with the label that all of these would show.
+
+    No fewer than would, since what open cells show now is counted, too. The cells of a person stand together.
+    """
+    for at in range(n):
+        cell = open_cells[at]
+        more[label[cell, to]] = 0
+        for other in range(start[person[cell]], start[person[cell] + 1]):
+            if level[other] < state[HIDDEN]:
+                more[label[other, level[other]]] = 0
+    last = -1
+    for at in range(n):
+        cell = open_cells[at]
+        first, end = start[person[cell]], start[person[cell] + 1]
+        if person[cell] == last:
+            first = end
+            if seen[label[cell, to]] != state[TICK]:
+                seen[label[cell, to]] = state[TICK]
+                more[label[cell, to]] += 1
+        else:
+            state[TICK] += 1
+        last = person[cell]
+        for other in range(first, end):
+            if other != cell and level[other] < state[HIDDEN]:
+                beside = label[other, level[other]]
+                if seen[beside] != state[TICK]:
+                    seen[beside] = state[TICK]
+                    more[beside] += 1
+
+
+@plain_kernel
+def has_hope(cell, to, n_more, first, end, column, label, k_one, k_two, level, one, two, more, state):
+    """Whether enough persons would show a cell at a level if so many more showed it, and `more` of them beside others.
+
+    What else its person may come to show at the same label is not asked about.
+    """
     hidden, n_labels = state[HIDDEN], state[N_LABELS]
     item = label[cell, to]
     if one[item] + n_more < k_one[column[cell]]:
@@ -93,17 +128,54 @@ def has_hope(cell, to, n_more, first, end, column, label, k_one, k_two, level, o
     if not state[HAS_PAIRS]:
         return True
     for other in range(first, end):
-        if other != cell and level[other] < hidden:
-            n = two[item * n_labels + label[other, level[other]]]
-            if n + n_more < k_two[column[cell], column[other]]:
+        if other != cell and level[other] < hidden and (level[other] <= to or label[other, to] != item):
+            beside = label[other, level[other]]
+            if two[item * n_labels + beside] + more[beside] < k_two[column[cell], column[other]]:
                 return False
     return True
 
 
-@kernel
+@plain_kernel
+def has_hope_alone(cell, to, first, end, column, label, k_one, k_two, level, one, two, state):
+    """Whether enough persons would show a cell at a lower level if nobody else came to show it there."""
+    hidden, n_labels = state[HIDDEN], state[N_LABELS]
+    item = label[cell, to]
+    if level[cell] <= to or one[item] + 1 < k_one[column[cell]]:
+        return False
+    if not state[HAS_PAIRS]:
+        return True
+    for other in range(first, end):
+        if other != cell and level[other] < hidden:
+            n = two[item * n_labels + label[other, level[other]]]
+            if n + 1 < k_two[column[cell], column[other]]:
+                return False
+    return True
+
+
+@plain_kernel
+def with_hope(open_cells, n, to, start, person, column, label, k_one, k_two, level, one, two, more, seen, state):
+    """Keep of the open cells those that could be shown at a level if all of these were; gives how many they are."""
+    is_changed = True
+    while is_changed and n > 0:
+        if state[HAS_PAIRS]:
+            count_more(open_cells, n, to, start, person, label, level, more, seen, state)
+        left = 0
+        for at in range(n):
+            cell = open_cells[at]
+            if has_hope(
+                cell, to, n, start[person[cell]], start[person[cell] + 1], column, label, k_one, k_two, level, one,
+                two, more, state,
+            ):  # fmt: skip
+                open_cells[left] = cell
+                left += 1
+        is_changed, n = left < n, left
+    return n
+
+
+@plain_kernel
 def lower(
     cells, begin, behind, to, start, person, column, label, floor, plan, pinned, k_one, k_two, level, was, one, two,
-    seen, open_cells, state,
+    more, seen, open_cells, state,
 ):  # fmt: skip
     """Show the cells[begin:behind] at a level as far as k allows; gives how many could be, and whether others might be.
 
@@ -118,15 +190,7 @@ def lower(
             last = person[cell]
             open_cells[n] = cell
             n += 1
-    left = 0
-    for at in range(n):
-        cell = open_cells[at]
-        if has_hope(
-            cell, to, n, start[person[cell]], start[person[cell] + 1], column, label, k_one, k_two, level, one, two,
-            state,
-        ):  # fmt: skip
-            open_cells[left] = cell
-            left += 1
+    left = with_hope(open_cells, n, to, start, person, column, label, k_one, k_two, level, one, two, more, seen, state)
     for at in range(left):
         show(open_cells[at], to, start, person, label, level, one, two, seen, state)
     is_changed = True
@@ -149,10 +213,10 @@ def lower(
     return left, has_others
 
 
-@kernel
+@plain_kernel
 def lower_all(
     order, first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start, person, column, label,
-    floor, plan, pinned, k_one, k_two, level, was, one, two, seen, open_cells, state,
+    floor, plan, pinned, k_one, k_two, level, was, one, two, more, seen, open_cells, state,
 ):  # fmt: skip
     """Lower bundles again and again until none can be lowered further, nor one of its cells."""
     n_in_vain, at = 0, first_bundle
@@ -162,18 +226,23 @@ def lower_all(
         begin, behind, to = bundle_start[bundle], bundle_end[bundle], bundle_level[bundle]
         n, has_others = lower(
             cells, begin, behind, to, start, person, column, label, floor, plan, pinned, k_one, k_two, level, was, one,
-            two, seen, open_cells, state,
+            two, more, seen, open_cells, state,
         )  # fmt: skip
         if n == 0 and has_others:
-            for one_cell in range(begin, behind):
-                n += lower(
-                    cells, one_cell, one_cell + 1, to, start, person, column, label, floor, plan, pinned, k_one, k_two,
-                    level, was, one, two, seen, open_cells, state,
-                )[0]  # fmt: skip
+            for place in range(begin, behind):
+                cell = cells[place]
+                if has_hope_alone(
+                    cell, to, start[person[cell]], start[person[cell] + 1], column, label, k_one, k_two, level, one,
+                    two, state,
+                ):  # fmt: skip
+                    n += lower(
+                        cells, place, place + 1, to, start, person, column, label, floor, plan, pinned, k_one, k_two,
+                        level, was, one, two, more, seen, open_cells, state,
+                    )[0]  # fmt: skip
         n_in_vain = 0 if n > 0 else n_in_vain + 1
 
 
-@kernel
+@plain_kernel
 def force(cells, begin, behind, to, start, person, column, label, floor, k_two, level, one, two, seen, state):
     """Show the cells[begin:behind] at a level, and hide what their persons show beside it and too few show with it."""
     hidden, n_labels = state[HIDDEN], state[N_LABELS]
@@ -191,7 +260,7 @@ def force(cells, begin, behind, to, start, person, column, label, floor, k_two, 
                     show(goes, floor[column[goes]], start, person, label, level, one, two, seen, state)
 
 
-@kernel
+@plain_kernel
 def most_to_gain(
     order, first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, loss, level, tried, state
 ):
@@ -211,7 +280,7 @@ def most_to_gain(
     return found
 
 
-@kernel
+@plain_kernel
 def hide_broken(first, end, start, person, column, label, floor, k_one, k_two, level, one, two, seen, state):
     """Hide cells until enough persons show what is left; what is at its floor waits for what stands beside it."""
     is_changed = True
@@ -226,7 +295,7 @@ def hide_broken(first, end, start, person, column, label, floor, k_one, k_two, l
                 is_changed = True
 
 
-@kernel
+@plain_kernel
 def hidden_least(begin, behind, column, hides, level, hidden):
     """The fewest hidden cells that a person has in any column whose hidden values are shared, and the fewest cells."""
     fewest, fewest_cells = behind - begin, behind - begin
@@ -241,7 +310,7 @@ def hidden_least(begin, behind, column, hides, level, hidden):
     return fewest, fewest_cells
 
 
-@kernel
+@plain_kernel
 def hide_more(begin, behind, start, person, column, label, loss, hides, most, pinned, level, one, two, seen, state):
     """Let a person have so many hidden cells in each column of `hides`, those first that lose least by it."""
     hidden = state[HIDDEN]
@@ -262,7 +331,7 @@ def hide_more(begin, behind, start, person, column, label, loss, hides, most, pi
             n += 1
 
 
-@kernel
+@plain_kernel
 def cover(first, end, start, person, column, label, loss, hides, k, most, pinned, level, one, two, seen, state):
     """Let k persons of a unit have as many hidden cells as are known together, where any cell is hidden.
 
@@ -304,7 +373,7 @@ def cover(first, end, start, person, column, label, loss, hides, k, most, pinned
     return n_hidden > 0
 
 
-@kernel
+@plain_kernel
 def lost(first, end, level, loss, hidden):
     """What is lost in cells."""
     total = 0.0
@@ -313,7 +382,7 @@ def lost(first, end, level, loss, hidden):
     return total
 
 
-@kernel
+@plain_kernel
 def go_to(target, first, end, start, person, label, level, was, one, two, seen, state):
     """Show all cells at given levels."""
     for cell in range(first, end):
@@ -322,7 +391,7 @@ def go_to(target, first, end, start, person, label, level, was, one, two, seen, 
         was[cell] = target[cell]
 
 
-@kernel
+@plain_kernel
 def number_labels(first, end, label, place_of_node, one, two, state):
     """Number the labels of a unit, and forget what was counted."""
     n = 0
@@ -343,11 +412,11 @@ def number_labels(first, end, label, place_of_node, one, two, state):
     state[N_LABELS] = n
 
 
-@kernel
+@plain_kernel
 def show_units(
     units, unit_start, bundle_of_unit, orders, bundle_start, bundle_end, bundle_level, cells, start, person, column,
     label, loss, floor, plan, k_one, k_two, most_forced, hides, covered, tried, pinned, level, was, best, place_of_node,
-    one, two, seen, open_cells, state,
+    one, two, more, seen, open_cells, state,
 ):  # fmt: skip
     """Show as much of units as k allows, from `units[0]` to before `units[1]`; `best` has the levels.
 
@@ -395,8 +464,8 @@ def show_units(
                 state[BY_PLAN] = by_plan
                 lower_all(
                     orders[way], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start,
-                    person, column, label, floor, plan, pinned, k_one, k_two, level, was, one, two, seen, open_cells,
-                    state,
+                    person, column, label, floor, plan, pinned, k_one, k_two, level, was, one, two, more, seen,
+                    open_cells, state,
                 )  # fmt: skip
             now = lost(first, end, level, loss, hidden)
             if now < least - TINY:
@@ -423,8 +492,8 @@ def show_units(
                 was[cell] = level[cell]
             lower_all(
                 orders[n_forced % len(orders)], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level,
-                cells, start, person, column, label, floor, plan, pinned, k_one, k_two, level, was, one, two, seen,
-                open_cells, state,
+                cells, start, person, column, label, floor, plan, pinned, k_one, k_two, level, was, one, two, more,
+                seen, open_cells, state,
             )  # fmt: skip
             now = lost(first, end, level, loss, hidden)
             if now < least - TINY:
@@ -445,7 +514,7 @@ def show_units(
                 was[cell] = level[cell]
             lower_all(
                 orders[0], first_bundle, last_bundle, bundle_start, bundle_end, bundle_level, cells, start, person,
-                column, label, floor, plan, pinned, k_one, k_two, level, was, one, two, seen, open_cells, state,
+                column, label, floor, plan, pinned, k_one, k_two, level, was, one, two, more, seen, open_cells, state,
             )  # fmt: skip
             for cell in range(first, end):
                 best[cell] = level[cell]

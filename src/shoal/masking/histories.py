@@ -22,7 +22,8 @@ MOST_COMBINATIONS = BUDGET
 MOST_WAYS = 64
 """In so many ways at most the columns of one record are lowered together; those that lose least come first."""
 POWERS = (0.7, 1.5)
-"""How much more a finer label counts than a coarser one where bundles are tried by what they show."""
+"""How much more a finer label counts than a coarser one where bundles are tried by what they show; where pairs are
+counted in a table, the first alone, since bundles are forced there."""
 PLANNING_ROUNDS = 8
 SHARED_LOSS = 0.01
 """Where hidden values are shared, what is lost counts so much in plans, so that to hide one by itself costs most."""
@@ -32,9 +33,9 @@ FIRST_ROOM = 1 << 14
 """For so many combinations there is room at first."""
 MOST_LABELS = 4_096
 """Pairs of labels are counted in a table where no unit has more labels than this; otherwise in a tree."""
-FEWEST_FORCED, MOST_FORCED = 4, 16
+FEWEST_FORCED, MOST_FORCED = 4, 20
 """So many bundles of a unit are shown in the place of others, to see whether less is lost; fewer in large tables."""
-FORCED_IN_ALL = 3_000_000
+FORCED_IN_ALL = 4_000_000
 """So many cells in all are looked at for it, as often as there are cells, but for the fewest."""
 FORCED_CELLS = 1_000_000
 """The same in cells of their unit, so that large units take no longer in proportion."""
@@ -313,8 +314,8 @@ def _show_pairs(ordered: _Ordered, progress: Progress, is_quick: bool) -> NDArra
         np.zeros(len(bundles.unit), np.int8), np.zeros(n_cells, np.int8),
         np.full(n_cells, hidden, np.int8), np.full(n_cells, hidden, np.int8), best,
         np.full(int(label.max(initial=0)) + 1, -1, np.int32), np.zeros(n_labels, np.int32),
-        np.zeros(n_labels**2 if has_pairs else 1, np.int32), np.zeros(n_labels, np.int64),
-        np.zeros(int(sizes.max()), np.int64), np.array([0, 0, hidden, has_pairs, 0]),
+        np.zeros(n_labels**2 if has_pairs else 1, np.int32), np.zeros(n_labels, np.int32),
+        np.zeros(n_labels, np.int64), np.zeros(int(sizes.max()), np.int64), np.array([0, 0, hidden, has_pairs, 0]),
     )  # fmt: skip
     for first in range(0, len(sizes), step):
         progress(STAGE, first / len(sizes))
@@ -358,7 +359,7 @@ def _cells_of_bundles(ordered: _Ordered) -> tuple[_Part, NDArray[np.int64], NDAr
         cells.append(of_part * len(ordered.columns) + next(iter(way)))
         n_cells += len(of_part)
     whole = _Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-    orders = _orders(ordered, whole)
+    orders = _orders(ordered, whole, POWERS[:1])
     starts = np.searchsorted(whole.unit[orders[0]], np.arange(len(ordered.unit_start)))
     return whole, np.array(orders), starts, np.concatenate(cells)
 
@@ -508,7 +509,7 @@ def _bundles(ordered: _Ordered) -> tuple[_Bundles, NDArray[np.int64]]:
         records.append(of_part)
         n_records += len(of_part)
     whole = _Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-    orders = _orders(ordered, whole)
+    orders = _orders(ordered, whole, POWERS)
     record = np.concatenate(records)
     is_open = ~ordered.is_closed()[ordered.person[record]]
     behind = np.append(0, np.cumsum(is_open))
@@ -523,7 +524,7 @@ def _bundles(ordered: _Ordered) -> tuple[_Bundles, NDArray[np.int64]]:
     return bundles, np.searchsorted(whole.unit[orders[0]], np.arange(len(ordered.unit_start)))
 
 
-def _orders(ordered: _Ordered, bundles: _Part) -> list[NDArray[np.int64]]:
+def _orders(ordered: _Ordered, bundles: _Part, powers: Sequence[float]) -> list[NDArray[np.int64]]:
     """The orders in which bundles are tried; that which loses least counts, unit by unit.
 
     Where single items are all that is known, finer labels come first and commoner ones before rarer ones. Otherwise
@@ -535,7 +536,7 @@ def _orders(ordered: _Ordered, bundles: _Part) -> list[NDArray[np.int64]]:
     n_records = bundles.end - bundles.start
     return [
         np.lexsort((bundles.label, bundles.stage, -n_records * (1.0 - bundles.loss) ** power, bundles.unit))
-        for power in POWERS
+        for power in powers
     ]
 
 
