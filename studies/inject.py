@@ -20,8 +20,10 @@ import polars as pl
 import shoal
 from shoal.attacking.background import attack_background
 from shoal.attacking.mining.adversary import against_adversary
+from shoal.attacking.mining.knowledge import Knowledge, knowledge_rules
 from shoal.attacking.mining.mine import mine_rules
 from shoal.attacking.mining.rules import Rules
+from shoal.errors import CannotSatisfyError
 from shoal.grouping import Anatomy, BalanceTree, Buckets, Grouping
 from shoal.masking.anatomize import Anatomize
 from shoal.masking.publish import Published
@@ -33,6 +35,7 @@ from shoal.measuring.queries import estimated_on, query_error, true_counts
 from shoal.measuring.utility import measure_utility
 from shoal.measuring.value_sets import estimated_set_counts, random_set_queries, true_set_counts
 from shoal.models import Model
+from shoal.models.background import BackgroundCounts
 from shoal.models.exact import IntArray
 from shoal.table.table import Table
 from studies.census import QUASI, SENSITIVE, schema
@@ -48,6 +51,8 @@ RANDOM_TIES = "Anatomy, random ties"
 RUNS = {"Anatomy": 10, RANDOM_TIES: 10, "tree": 1, "tree by frequency": 1}
 OTHER_RUNS = 3
 """How many runs numbers are the mean of; the tree draws nothing."""
+LIMITS = ("0.6", "0.8")
+"""The limits of the model posterior that a tree is asked for."""
 N_QUERIES = 1000
 DIMENSIONS, SELECTIVITIES = (1, 2, 3, 4, 5, 6), (0.2, 0.3, 0.4, 0.5, 0.6)
 DEFAULT_DIMENSION, DEFAULT_SELECTIVITY = 3, 0.5
@@ -465,6 +470,41 @@ def by_frequency(of: Adult) -> str:
     return markdown_table(["l", "method", "largest share of a value %", *errors, "largest group"], rows)
 
 
+def by_chances(of: Adult) -> str:
+    """How probable the likeliest value of a record is, to somebody who knows values alone, or their chances too."""
+    chances = knowledge_rules(
+        of.table, knowledge=Knowledge(min_expectation=Fraction(DEFAULT_EXPECTATION), chances=True)
+    )
+    table = of.table.against(chances, is_linked=False)
+    background = table.background()
+    assert background is not None
+    limits = [shoal.Posterior(c=limit, rules=chances) for limit in LIMITS]
+    groupings: dict[str, Grouping | None] = {name: of.made(method, DEFAULT_L, DEFAULT_EXPECTATION)[0].grouping
+                 for method, name in METHODS_COMPARED.items()}  # fmt: skip
+    for limit in limits:
+        try:
+            groupings[f"balance-tree, posterior {float(limit.c):g}"] = BalanceTree().group(table, [limit])
+        except CannotSatisfyError:
+            groupings[f"balance-tree, posterior {float(limit.c):g}: not met by the whole table"] = None
+    rows = []
+    for name, grouping in groupings.items():
+        if grouping is None:
+            rows.append([name, *["-"] * 7])
+            continue
+        who = np.argsort(grouping.group_of_person, kind="stable")
+        start = np.append(0, np.cumsum(np.bincount(grouping.group_of_person, minlength=grouping.n_groups)))
+        known = BackgroundCounts(start_of_group=start, who=who, background=background)
+        cells = []
+        for counts in (known.without_rules(), known):
+            likeliest = counts.highest_posterior(SENSITIVE)
+            cells += [f"{100 * likeliest.max():.1f}", f"{100 * likeliest.mean():.1f}", f"{(likeliest > 0.5).sum():,}"]
+        rows.append([name, *cells, f"{measure_utility(of.table, grouping).ane:.3f}"])
+    told = f"{len(chances):,} rules, {sum(not rule.is_never for rule in chances):,} of them with exceptions:"
+    head = ["", "highest %", "mean %", "above one half", "highest %, chances known", "mean %, chances known",
+            "above one half, chances known", "ANE"]  # fmt: skip
+    return f"{told}\n\n{markdown_table(head, rows)}"
+
+
 def page(parts: Parts, frame: pl.DataFrame, both: pl.DataFrame) -> str:
     of, whole = (table_of(f"{len(one):,} records", one) for one in (frame, both))
     if parts.makes("figure-5"):
@@ -574,6 +614,17 @@ The paper asks for random sets of values, which may be empty; these are interval
 first run, l = {DEFAULT_L}; *empty* are those whose answer is 0:
 
 {parts.part("value-sets", lambda: value_sets(of))}
+
+## Section VIII-B: rules with exceptions
+
+The paper leaves them to later work. Somebody who knows, from rules with exceptions too, how much likelier an occupation
+is for some persons than for others, computes how probable each is for each person
+([posterior](../models/knowledge.md#posterior)). The probability of the likeliest value, over records, at l = {
+        DEFAULT_L
+    }; in
+groups of many records an upper bound:
+
+{parts.part("posterior", lambda: by_chances(of))}
 
 ## Other aggregates
 

@@ -192,10 +192,10 @@ def record_defaults(study: Study, table: Table) -> str:
 
 
 def record_losses(study: Study, frame: pl.DataFrame) -> str:
-    """Tables 10 to 12: what is lost at the same risk, relative to the paper's method on the same table."""
+    """Tables 10 to 12: ANE at the same risk, relative to the paper's method on the same table."""
     levels = [Target("max_gidr", level) for level in study.risk_levels]  # type: ignore[arg-type]
     compared = compare(
-        frame, study.schema, methods=[PAPER], at=levels, by=["k", "person-k", "g-balance"], minimise="loss"
+        frame, study.schema, methods=[PAPER], at=levels, by=["k", "person-k", "g-balance"], minimise="ane"
     )
     found = {(row.model, row.target): row.point for row in compared.rows}
     rows, ordered = [], []
@@ -209,7 +209,7 @@ def record_losses(study: Study, frame: pl.DataFrame) -> str:
         cells = [f"{paper} / {here}" for paper, here in zip(theirs, ours, strict=True)]
         rows.append([f"{100 * float(target.limit):g} %", *cells, "-" if base is None else f"{base.loss:.4f}"])
     head = ["MaxGIDR at most", "k: paper / ours", "person-k: paper / ours", "g-balance: paper / ours",
-            "loss of g-balance, ours"]  # fmt: skip
+            "ANE of g-balance, ours"]  # fmt: skip
     return f"{markdown_table(head, rows)}\n\n{orders_of(ordered)}"
 
 
@@ -240,7 +240,7 @@ def orders_of(losses: list[list[float]]) -> str:
         return "all" if found == n else f"{found} of {n}"
 
     return (
-        f"Orders, by loss before rounding: k loses at least as much as person-k at {as_ordered(0, 1)} bounds and as "
+        f"Orders, by ANE before rounding: k loses at least as much as person-k at {as_ordered(0, 1)} bounds and as "
         f"g-balance at {as_ordered(0, 2)}, person-k at least as much as g-balance at {as_ordered(1, 2)}."
     )
 
@@ -261,13 +261,13 @@ def value_risks(study: Study, table: Table) -> str:
 
 
 def value_losses(study: Study, frame: pl.DataFrame) -> str:
-    """Tables 16 to 18: what is lost at the same risk of a value, relative to h-affiliation."""
+    """Tables 16 to 18: ANE at the same risk of a value, relative to h-affiliation."""
     levels = [Target("max_gsar", level) for level in ("0.20", "0.15", "0.10")]  # type: ignore[arg-type]
     rows = []
     for balance, printed_rows in study.printed_value_loss.items():
         compared = compare(
             frame, study.schema, [shoal.KAnonymity(k=1)], methods=[_WithBalance(balance)], at=levels,
-            by=["l", "h-affiliation"], minimise="loss",
+            by=["l", "h-affiliation"], minimise="ane",
         )  # fmt: skip
         found = {(row.model, row.target): row.point for row in compared.rows}
         for target, printed in zip(levels, printed_rows, strict=True):
@@ -280,7 +280,7 @@ def value_losses(study: Study, frame: pl.DataFrame) -> str:
             rows.append([balance, f"{100 * float(target.limit):g} %", *cells,
                          "-" if points[1] is None else f"{points[1].loss:.4f}"])  # fmt: skip
     head = ["g", "MaxGSAR at most", "l-diversity: paper / ours", "h-affiliation: paper / ours",
-            "loss of h-affiliation, ours"]  # fmt: skip
+            "ANE of h-affiliation, ours"]  # fmt: skip
     return markdown_table(head, rows)
 
 
@@ -316,7 +316,7 @@ def section(study: Study, parts: Parts) -> str:
 
 {part("defaults", lambda: record_defaults(study, table))}
 
-**Table {loss}: what is lost at the same MaxGIDR, as a multiple of g-balance, with the MaxGIDR reached.**
+**Table {loss}: ANE at the same MaxGIDR, as a multiple of that of g-balance, with the MaxGIDR reached.**
 
 {part("losses", lambda: record_losses(study, frame))}
 
@@ -327,8 +327,8 @@ def section(study: Study, parts: Parts) -> str:
 
 {part("values", lambda: value_risks(study, table))}
 
-**Table {value_loss}: what is lost at the same MaxGSAR, with g-balance, as a multiple of h-affiliation, with
-the MaxGSAR reached.**
+**Table {value_loss}: ANE at the same MaxGSAR, with g-balance, as a multiple of that of h-affiliation, with the MaxGSAR
+reached.**
 
 {part("value-losses", lambda: value_losses(study, frame))}
 """
@@ -354,10 +354,9 @@ is our tree: the best cut, and a search after it; for the loss at the same risk 
 means that the whole table cannot meet the threshold, so that no grouping can.
 
 The paper's ANE is in another unit than its definition gives (its figures exceed 1), so losses are compared as
-multiples of the paper's own method: above 1 loses more, below 1 loses less. Ours are of the ranges as they are
-published (`loss` in [measures](../measures.md)); those of the default tree were measured by ANE, before `loss` was
-there. In brackets stands the risk that is reached
-at the bound. The paper takes the setting whose risk comes closest, also from above; here every model is set as finely
+multiples of the paper's own method: above 1 loses more, below 1 loses less. Ours are by ANE as the paper defines it
+([measures](../measures.md)), and the last column has its value. In brackets stands the risk that is reached at the
+bound. The paper takes the setting whose risk comes closest, also from above; here every model is set as finely
 as it can be, and of all its settings that keep to the bound the one that loses least counts. k can be set more finely
 than person-k (a group has more records than persons), which is why it is now and then the better of the two, as in two
 of the paper's own rows for MovieLens.
