@@ -66,7 +66,7 @@ class SafePub(Method):
         default=None, metadata=option("The levels of columns, where not by the degree.", metavar="C=N,C=N")
     )
     name: ClassVar[str] = "safepub"
-    title: ClassVar[str] = "Differential privacy: a sample in fixed classes"
+    title: ClassVar[str] = "Differential privacy"
     sentence: ClassVar[str] = (
         "A random sample of persons is published in classes that do not depend on the data, without rare ones."
     )

@@ -42,7 +42,7 @@ class Anatomize(Parting):
     """
 
     name: ClassVar[str] = "anatomize"
-    title: ClassVar[str] = "Sensitive values in tables of their own"
+    title: ClassVar[str] = "Sensitive values in own tables"
     sentence: ClassVar[str] = (
         "Sensitive values are counted by group, each attribute in a table of its own, apart from who is who."
     )

@@ -49,7 +49,7 @@ class Range(Mask):
     )
     name: ClassVar[str] = "range"
     form: ClassVar[str] = "generalized"
-    title: ClassVar[str] = "Ranges and sets of values"
+    title: ClassVar[str] = "Ranges and sets"
     sentence: ClassVar[str] = "A group shows ranges of numbers and sets of categories."
     is_in_app: ClassVar[bool] = True
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})

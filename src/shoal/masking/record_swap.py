@@ -62,7 +62,7 @@ class RecordSwap(Changing):
         default=3, metadata=option("Fewer persons alike than this in a region are at risk.", low=1, metavar="K")
     )
     name: ClassVar[str] = "record-swap"
-    title: ClassVar[str] = "Regions swapped between households"
+    title: ClassVar[str] = "Households swap regions"
     sentence: ClassVar[str] = "Households exchange their regions, those at risk first."
     shown_as: ClassVar[str] = "the household's own, or that of another one with which it was swapped"
     names_columns: ClassVar[tuple[str, ...]] = ("columns", "region", "similar")

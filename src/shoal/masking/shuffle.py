@@ -52,7 +52,7 @@ class Shuffle(Changing):
         default=None, metadata=option("Columns whose connection with the shuffled ones is kept.", metavar="C,C")
     )
     name: ClassVar[str] = "shuffle"
-    title: ClassVar[str] = "Values shuffled, ranks go together"
+    title: ClassVar[str] = "Shuffled, ranks go together"
     sentence: ClassVar[str] = "Values are dealt out anew between persons, such that ranks go together as before."
     shown_as: ClassVar[str] = "the value of another person, dealt out such that ranks go together as before"
     names_columns: ClassVar[tuple[str, ...]] = ("columns", "beside")

@@ -21,7 +21,7 @@ class Suppress(Mask):
 
     name: ClassVar[str] = "suppress"
     form: ClassVar[str] = "agreed"
-    title: ClassVar[str] = "Values that a whole group shares, else nothing"
+    title: ClassVar[str] = "Only what a whole group shares"
     sentence: ClassVar[str] = "A group shows only what all of its records share."
     is_in_app: ClassVar[bool] = True
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream"})

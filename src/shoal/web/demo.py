@@ -18,6 +18,8 @@ ROLES: dict[str, tuple[str, str]] = {
     "treatment": ("sensitive", "auto"),
 }
 """The roles and kinds of the made-up patients' columns."""
+ROUND = {"age": 5, "education": 2}
+"""To what the ends of ranges are rounded where the usual step would show values that one person has."""
 
 GOAL: dict[str, Any] = {
     "way": "goal",
@@ -58,7 +60,11 @@ def fill(project: Project, *, persons: int = 20_000, say: Callable[[str], None] 
         seen=project.chosen.version,
         title="Made-up patients",
         sources=(source,),
-        columns=tuple(ColumnChoice(name, role, kind, is_confirmed=True) for name, (role, kind) in ROLES.items()),
+        columns=tuple(
+            ColumnChoice(name, role, kind, round=ROUND.get(name), is_confirmed=True)
+            for name, (role, kind) in ROLES.items()
+        ),
+        person_ids="none",
         protection=PROTECTION,
         goal=GOAL,
     )

@@ -67,7 +67,15 @@ def setting_in_words(point: Mapping[str, Any]) -> str:
 
 
 def frontier_svg(
-    points: Points, *, target: str, limit: float, chosen: int | None, risk_name: str, loss_name: str, is_share: bool
+    points: Points,
+    *,
+    target: str,
+    limit: float,
+    chosen: int | None,
+    risk_name: str,
+    loss_name: str,
+    is_share: bool,
+    width: int = 480,
 ) -> Markup:
     """Risk against loss: every setting tried, the frontier between them, the limit, and the chosen setting.
 
@@ -97,4 +105,5 @@ def frontier_svg(
         told_loss=percent,
         title=f"{risk_name} against {loss_name}",
         description=f"{len(points)} settings tried, {len(offered)} worth choosing.",
+        width=width,
     )

@@ -27,9 +27,9 @@ WORDS_OF_ROLE = {
     "time": "when it happened",
     "kept": "publish unchanged",
     "dropped": "do not publish",
-    "weight": "how many it stands for (weight)",
-    "household": "who lives together (household)",
-    "strata": "how it was drawn (stratum)",
+    "weight": "weight of the sample",
+    "household": "who lives together",
+    "strata": "stratum of the sample",
 }
 MEANING_OF_ROLE = {
     "person": "Tells persons apart, such as a patient number. It is published as a random pseudonym.",
@@ -57,29 +57,29 @@ ORDER_OF_SURE = ("unsure", "likely", "sure")
 TONE_OF_SURE = {"sure": "good", "likely": "info", "unsure": "warn"}
 WORDS_OF_SPELLING = {
     "exact": "every sign counts",
-    "plain": "spaces and invisible signs do not count",
-    "folded": "capitals do not count either",
+    "plain": "spaces do not count",
+    "folded": "capitals do not count",
 }
-WORDS_OF_MISSING_VALUE = {"": "a missing one is a value to protect", "nothing": "a missing one tells nothing"}
+WORDS_OF_MISSING_VALUE = {"": "missing is a value too", "nothing": "missing tells nothing"}
 WORDS_OF_MISSING = {
     "value": "is a value of its own",
     "refuse": "stops the work with an error",
     "drop": "drops the record",
 }
 WORDS_OF_SAMPLE = {
-    "": "no part of how the sample was drawn",
+    "": "not of the sample",
     "weight": "the weight besides",
-    "household": "who lives together besides",
+    "household": "household besides",
     "strata": "a stratum besides",
 }
 USUAL_SPELLING = {"person": OF_PERSONS, "sensitive": OF_VALUES}
-WORDS_OF_ROUND = {"auto": "are rounded, so that they are nobody's own value", "off": "are real values of persons"}
-WORDS_OF_IDS = {"pseudonyms": "random pseudonyms", "none": "nothing: nobody sees which records belong together"}
-WORDS_OF_TIME = {"sequence": "the person's own 1, 2, 3", "shift": "dates, moved by a secret number of days per person"}
+WORDS_OF_ROUND = {"auto": "are rounded: nobody's own value", "off": "are real values of persons"}
+WORDS_OF_IDS = {"pseudonyms": "random pseudonyms", "none": "nothing: no records are linked"}
+WORDS_OF_TIME = {"sequence": "the person's own 1, 2, 3", "shift": "dates, moved by secret days"}
 WORDS_OF_TIME_OF_DAY = {"cut": "are left out", "keep": "are published as they are"}
 WORDS_OF_GAPS = {"": "in days, as they are", "week": "rounded to weeks", "month": "rounded to months"}
 WORDS_OF_SHARED_DATES = {
-    "tell": "are published and counted in a note",
+    "tell": "are published, and counted",
     "hide": "are published as missing",
     "refuse": "stop the release",
 }

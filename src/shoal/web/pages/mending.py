@@ -21,7 +21,7 @@ BY_HAND = {
     "case": ("one case", "lower or upper"),
     "trim": ("take blanks at the ends away", ""),
     "code": ("shorten codes", "a number of characters, or the sign before which they end: 3 or ."),
-    "range": ("allowed numbers; others are missing", "0 to 120"),
+    "range": ("allowed numbers, else missing", "0 to 120"),
     "filter": ("keep only records with", "values such as A, B; or numbers such as 2018 to 2022"),
 }
 """Steps that can be typed: what they do, and what is to be typed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import html
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,12 @@ from shoal.web.shelf import Candidate
 
 Plain = dict[str, Any]
 LEAD = "Say what may happen at the most. shoal finds the setting that keeps that promise and loses least."
+USUAL_WIDTH, NARROWEST = 480, 280
+"""Of the chart, in pixels."""
+WIDTH_OF_CARDS = """(() => {
+    const card = document.querySelector(".sh-card");
+    return card ? card.clientWidth - 2 * parseFloat(getComputedStyle(card).paddingLeft) : 0;
+})()"""
 CHOOSE_POINT = """(event) => {
     const point = event.target.closest("[data-point]");
     if (!point || (event.type === "keydown" && event.key !== "Enter" && event.key !== " ")) return;
@@ -59,6 +66,7 @@ class ProtectPage:
         assessed = app.project.result("assess")
         self.told: Mapping[str, Any] | None = None if assessed is None or assessed.is_stale else assessed.data
         chosen = app.project.chosen
+        self.chart_width = USUAL_WIDTH
         self.goal = goals.starting_goal(chosen.names("sensitive"), self.told, chosen.goal, app.project.policy())
 
     def show(self) -> None:
@@ -72,6 +80,7 @@ class ProtectPage:
         self._show_beside()
         self._show_making()
         self._show_shelf()
+        ui.timer(0.05, self._fit, once=True)
 
     # What is asked
 
@@ -490,6 +499,14 @@ class ProtectPage:
         self._show_making()
         self.view.refresh_steps()
 
+    async def _fit(self) -> None:
+        """Draw the chart anew on a narrow page, with words that can be read there."""
+        with contextlib.suppress(TimeoutError):  # the page was left
+            width = await ui.run_javascript(WIDTH_OF_CARDS)
+            if 0 < width < USUAL_WIDTH:
+                self.chart_width = max(NARROWEST, int(width))
+                self._show_cost()
+
     def _draw(self) -> None:
         points, chosen, _ = self._points()
         if not points:
@@ -506,6 +523,7 @@ class ProtectPage:
             risk_name=risk_name(target),
             loss_name=LOSSES.get(minimise, minimise),
             is_share=True,
+            width=self.chart_width,
         )
         self.drawing.set_content(svg + _numbers(points, target, chosen))
         self.about.clear()
