@@ -128,21 +128,25 @@ class EndOwners:
         low, high, _ = shown_ends(column, records)
         self.ends = (low, high)
         self.is_range = low != high
-        self.first = [np.full(records.n_groups, np.iinfo(np.int32).max) for _ in self.ends]
-        self.last = [np.full(records.n_groups, -1) for _ in self.ends]
+        self.owner = [np.full(records.n_groups, -1, np.int32) for _ in self.ends]
+        self.is_shared = [np.zeros(records.n_groups, np.bool_) for _ in self.ends]
 
     def see(self, column: NumberColumn, person: NDArray[np.int32], group: NDArray[np.int32]) -> None:
         """See some records."""
         values = column.units if column.floats is None else column.floats
-        present = np.ones(len(values), np.bool_) if column.is_missing is None else ~column.is_missing
-        for end, first, last in zip(self.ends, self.first, self.last, strict=True):
-            is_there = present & (values == end[group])
-            np.minimum.at(first, group[is_there], person[is_there])
-            np.maximum.at(last, group[is_there], person[is_there])
+        for end, owner, is_shared in zip(self.ends, self.owner, self.is_shared, strict=True):
+            is_there = values == end[group]
+            if column.is_missing is not None:
+                is_there &= ~column.is_missing
+            where, who = group[is_there], person[is_there]
+            is_first = owner[where] < 0
+            owner[where[is_first]] = who[is_first]  # of several who are first, any
+            is_shared[where[owner[where] != who]] = True
 
     def counted(self) -> dict[str, int]:
         """How many ends there are, and how many are the own value of exactly one person of the group."""
-        lone = sum(int((first == last)[self.is_range].sum()) for first, last in zip(self.first, self.last, strict=True))
+        ends = zip(self.owner, self.is_shared, strict=True)
+        lone = sum(int(((owner >= 0) & ~is_shared)[self.is_range].sum()) for owner, is_shared in ends)
         return {"ends": 2 * int(self.is_range.sum()), "lone": lone}
 
 

@@ -54,11 +54,11 @@ class _Part:
         covered = self._covered(mask)
         n_missing = self.records.n_missing(self.column)
         everything = self.labels.fill_null("").str.strip_suffix(" or missing") == EVERYTHING
-        nothing: list[None] = [None] * n
+        nothing = pl.repeat(None, n, eager=True)
         return pl.DataFrame(
             {
-                "column": [self.column.name] * n,
-                "kind": [self._kind()] * n,
+                "column": pl.repeat(self.column.name, n, eager=True),
+                "kind": pl.repeat(self._kind(), n, eager=True),
                 "group": np.arange(n, dtype=np.int32),
                 "label": self.labels,
                 "low": covered.get("low", nothing),
@@ -82,13 +82,14 @@ class _Part:
             return {"members": self._nodes(self.column.source.hierarchy)}
         if isinstance(self.column, CategoryColumn):
             start, codes, _ = self.records.categories(self.column)
-            names = pl.Series(names_of_codes(self.column), dtype=pl.String).gather(codes).to_list()
-            n_names = len(self.column.categories)
-            present = [
-                [names[at] for at in range(first, last) if codes[at] < n_names]
-                for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
-            ]
-            return {"members": present}
+            group = np.repeat(np.arange(self.records.n_groups), np.diff(start))
+            names = pl.Series(names_of_codes(self.column), dtype=pl.String)
+            is_name = codes < len(self.column.categories)
+            present = pl.DataFrame({"group": group[is_name], "name": names.gather(codes[is_name])})
+            members = present.group_by("group", maintain_order=True).agg("name")
+            everyone = pl.DataFrame({"group": np.arange(self.records.n_groups)})
+            found = everyone.join(members, on="group", how="left", maintain_order="left")["name"]
+            return {"members": found.fill_null(pl.Series([[]], dtype=pl.List(pl.String)))}
         low, high, n_missing = shown_ends(self.column, self.records)
         has_values = n_missing < self.records.n_records
         if self.column.categories:

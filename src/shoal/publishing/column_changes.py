@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from shoal.publishing.write import codebook
+from shoal.table.columns import Codes, code_values
 from shoal.table.label_sets import EVERYTHING
 
 if TYPE_CHECKING:
@@ -53,25 +55,30 @@ def _counts(release: Release, name: str, *, is_shown: bool) -> dict[str, Any]:
     """How many values there were and are, and how many cells changed; nothing where the original is not at hand."""
     if not release.records.holds_original or name not in release.table.frame.columns:
         return {}
-    before = release.table.frame[name]
-    told: dict[str, Any] = {"values_before": _n_values(before)}
+    before, order = release.table.frame[name], release.published.record_of_published
+    codes, values = code_values(before)
+    told: dict[str, Any] = {"values_before": len(values)}
     coded = release.told.get("coded", {})
     if isinstance(coded, Mapping) and name in coded:
         told["values_before"] = coded[name]["values_before"]
     if not is_shown:
         return told
-    after = release.published.frame[name]
-    text = after.cast(pl.String)
-    told |= {"values_after": _n_values(after), "hidden": _share(text == EVERYTHING)}
+    shown, labels = _shown(release, name)
+    texts = labels.cast(pl.String)
+    records = np.bincount(shown, minlength=len(labels) + 1)
+    hidden = records[:-1][(texts == EVERYTHING).to_numpy()]
+    told |= {"values_after": len(labels), "hidden": int(hidden.sum()) / max(len(shown), 1)}
     if release.mask.has_tables:  # rows of the published table stand in an order of their own
         return told
-    was = before.gather(pl.Series(release.published.record_of_published)).cast(pl.String)
-    return {**told, "changed": _share(was.ne_missing(text))}
+    own = pl.DataFrame({"text": values.cast(pl.String), "code": np.arange(len(values))}).unique("text")
+    code_of_label = texts.to_frame("text").join(own, on="text", how="left", maintain_order="left")["code"]
+    same = np.append(code_of_label.fill_null(-1).to_numpy(), len(values))  # a missing value is the same as a missing one
+    return {**told, "changed": int((same[shown] != codes[order]).sum()) / max(len(shown), 1)}
 
 
-def _share(is_so: pl.Series) -> float:
-    return int(is_so.fill_null(False).sum()) / max(len(is_so), 1)
-
-
-def _n_values(values: pl.Series) -> int:
-    return values.drop_nulls().n_unique()
+def _shown(release: Release, name: str) -> tuple[Codes, pl.Series]:
+    """The different values of a published column, and which each record shows; missing has the number behind them."""
+    published = release.published
+    if name == release.schema.person and published.pseudonyms is not None:
+        return release.table.pseudonym_of_record[published.record_of_published], published.pseudonyms
+    return code_values(published.frame[name])

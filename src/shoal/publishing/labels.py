@@ -50,6 +50,8 @@ def _may_have_labelled_codes(schema: Schema) -> tuple[str, ...]:
 
 def _may_name_persons(known: Mapping[Code, str], table: Table, name: str) -> bool:
     """Whether more than half of the labelled codes of a column are those of one person each."""
+    if not known:
+        return False
     pairs = pl.DataFrame({"code": table.frame[name], "person": table.person_of_record}).drop_nulls().unique()
     persons = [count for code, count in pairs["code"].value_counts().rows() if code in known]
     return 2 * persons.count(1) > len(persons)
