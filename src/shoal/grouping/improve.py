@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.grouping.grouping import Grouping
 from shoal.grouping.person_space import PersonSpace
 from shoal.grouping.tree import counts_of_parts
-from shoal.kernels import improving
+from shoal.kernels import counting, improving
 from shoal.kernels.improving import Units, Ways
 from shoal.kernels.trees import SEVERAL, Limits
 from shoal.models.contract import Model, SpreadLimits, limits_of
@@ -206,10 +206,8 @@ def fewest_persons(persons: NDArray[np.int64], group_of_unit: NDArray[np.int64])
 
 def numbered(group_of_unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """Groups numbered in the order of their first units."""
-    _, first, number = np.unique(group_of_unit, return_index=True, return_inverse=True)
-    place = np.empty(len(first), np.int64)
-    place[np.argsort(first)] = np.arange(len(first))
-    return place[number], len(first)
+    number, distinct = counting.number_distinct(group_of_unit)
+    return number.astype(np.int64), len(distinct)
 
 
 def _pools(
@@ -253,8 +251,8 @@ def _better(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """One round: the groups of all pools, better where that was found; and what each pool gains."""
     pool_of_unit = _pool_of_unit(group_of_unit, pools)
-    by_pool = np.argsort(pool_of_unit, kind="stable")
     units_of_pool = np.bincount(pool_of_unit)
+    by_pool = _sorted_by(pool_of_unit, len(units_of_pool))
     unit_start = np.concatenate([[0], np.cumsum(units_of_pool)])
     place_of_group = np.empty(n_groups, np.int64)
     place_of_group[pools.order] = np.arange(n_groups) - np.repeat(pools.start[:-1], np.diff(pools.start))
@@ -273,6 +271,11 @@ def _better(
     groups_of_parts, gain_of_parts = zip(*parts, strict=True)
     first_of_pool = np.cumsum(np.concatenate([[0], *groups_of_parts]), dtype=np.int64)
     return first_of_pool[pool_of_unit] + group_in_pool, np.concatenate(gain_of_parts)
+
+
+def _sorted_by(codes: NDArray[np.int64], n_codes: int) -> NDArray[np.int64]:
+    """Places in the order of their codes; of equal codes in their own."""
+    return counting.order_by_code(codes, n_codes, np.arange(len(codes), dtype=np.int32)).astype(np.int64)
 
 
 def _pool_of_unit(group_of_unit: NDArray[np.int64], pools: Pools) -> NDArray[np.int64]:
@@ -294,15 +297,18 @@ def where_models_hold(
     pool_of_unit = _pool_of_unit(group_of_unit, pools)
     is_new = (gain > 0)[pool_of_unit]
     persons = np.flatnonzero(is_new[unit_of_person])
-    numbers, group = np.unique(better[unit_of_person[persons]], return_inverse=True)
-    laid_out = persons[np.argsort(group, kind="stable")].astype(np.uint32)
-    start = np.concatenate([[0], np.cumsum(np.bincount(group))])
+    found = better[unit_of_person[persons]]
+    is_there = np.zeros(int(found.max()) + 1, np.bool_)
+    is_there[found] = True
+    n_groups, group = int(is_there.sum()), (np.cumsum(is_there) - 1)[found]
+    laid_out = persons[_sorted_by(group, n_groups)].astype(np.uint32)
+    start = counting.start_of_code(group, n_groups)
     needs: frozenset[str] = frozenset().union(*(model.needs for model in asked))
     counts = counts_of_parts(space, needs, laid_out, start)
-    holds = np.ones(len(numbers), np.bool_)
+    holds = np.ones(n_groups, np.bool_)
     for model in asked:
         holds &= model.holds(counts)
-    pool_of_group = np.empty(len(numbers), np.int64)
+    pool_of_group = np.empty(n_groups, np.int64)
     pool_of_group[group] = pool_of_unit[unit_of_person[persons]]
     is_kept = gain > 0
     is_kept[pool_of_group[~holds]] = False

@@ -16,6 +16,8 @@ from shoal.kernels import counting
 from shoal.table.columns import CategoryColumn, NumberColumn
 from shoal.table.table import Table
 
+Extremes = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
 NOT_MISSING = np.zeros(1, dtype=np.bool_)
 
 DENSE = 4
@@ -32,6 +34,8 @@ class GroupedRecords:
     """The lowest level that is shown of a quasi-identifier, where one is for all (`Grouping.levels`)."""
     hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     """Which groups hide a quasi-identifier, also where all their records agree (`Grouping.hidden`)."""
+    _extremes: dict[int, tuple[NumberColumn, Extremes]] = field(default_factory=dict, repr=False, compare=False)
+    """What was found already, by the column's identity."""
 
     @classmethod
     def of(cls, table: Table, grouping: Grouping) -> GroupedRecords:
@@ -47,11 +51,17 @@ class GroupedRecords:
         """How many records each group has."""
         return np.bincount(self.group_of_record, minlength=self.n_groups).astype(np.int64)
 
-    def extremes(self, column: NumberColumn) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def extremes(self, column: NumberColumn) -> Extremes:
         """The lowest and the highest unit of each group, and how many records miss the value.
 
         Where all do, lowest and highest are the column's lowest unit, so that they are units all the same.
         """
+        if id(column) not in self._extremes:
+            self._extremes[id(column)] = column, self._found_extremes(column)
+        low, high, n_missing = self._extremes[id(column)][1]
+        return low.copy(), high.copy(), n_missing.copy()
+
+    def _found_extremes(self, column: NumberColumn) -> Extremes:
         is_missing = column.is_missing if column.is_missing is not None else NOT_MISSING
         low, high, n_missing = counting.extremes_of_groups(
             column.units, is_missing, column.is_missing is not None, self.group_of_record, self.n_groups

@@ -223,9 +223,10 @@ def sum_losses(column: QuasiColumn, prices: Prices, label_of_record: NDArray[np.
     error = compared = 0.0
     if isinstance(column, NumberColumn):
         own, guess = numbers_of(column), prices.guess[label_of_record]
-        off = np.abs(own - guess)
+        off = np.abs(np.subtract(own, guess, out=guess), out=guess) if not by_record.any() else np.abs(own - guess)
         is_told = ~np.isnan(off)
-        error, compared = float(off[is_told].sum()), float(is_told.sum())
+        told = off if is_told.all() else off[is_told]
+        error, compared = float(told.sum()), float(len(told))
         if by_record.any():
             lost = np.minimum(off / prices.span, 1.0) if prices.span > 0 else (off > 0).astype(np.float64)
             lost = np.where(is_told, lost, np.isnan(own) != np.isnan(guess))

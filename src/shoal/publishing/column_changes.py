@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from shoal.publishing.write import codebook
-from shoal.table.columns import Codes, code_values
+from shoal.table.columns import CategoryColumn, Codes, code_values
 from shoal.table.label_sets import EVERYTHING
 
 if TYPE_CHECKING:
     from shoal.publishing.release import Release
+    from shoal.table.table import Table
 
 NOT_PUBLISHED = "not published"
 APART = "counted by group, in a table of its own"
@@ -55,8 +56,8 @@ def _counts(release: Release, name: str, *, is_shown: bool) -> dict[str, Any]:
     """How many values there were and are, and how many cells changed; nothing where the original is not at hand."""
     if not release.records.holds_original or name not in release.table.frame.columns:
         return {}
-    before, order = release.table.frame[name], release.published.record_of_published
-    codes, values = code_values(before)
+    order = release.published.record_of_published
+    codes, values = _as_it_was(release.table, name)
     told: dict[str, Any] = {"values_before": len(values)}
     coded = release.told.get("coded", {})
     if isinstance(coded, Mapping) and name in coded:
@@ -72,8 +73,23 @@ def _counts(release: Release, name: str, *, is_shown: bool) -> dict[str, Any]:
         return told
     own = pl.DataFrame({"text": values.cast(pl.String), "code": np.arange(len(values))}).unique("text")
     code_of_label = texts.to_frame("text").join(own, on="text", how="left", maintain_order="left")["code"]
-    same = np.append(code_of_label.fill_null(-1).to_numpy(), len(values))  # a missing value is the same as a missing one
+    same = np.append(code_of_label.fill_null(-1).to_numpy(), len(values)).astype(np.int32)  # missing stays missing
     return {**told, "changed": int((same[shown] != codes[order]).sum()) / max(len(shown), 1)}
+
+
+def _as_it_was(table: Table, name: str) -> tuple[Codes, pl.Series]:
+    """The different values of a column before, and which each record has; missing has the number behind them."""
+    before = table.frame[name]
+    if name == table.schema.person:
+        first = np.empty(table.n_persons, np.int64)
+        first[table.person_of_record] = np.arange(table.n_records)
+        ids = before.gather(first)
+        if (ids.gather(table.person_of_record) == before).all():  # nobody is written in two ways
+            return table.person_of_record, ids
+    coded = table.sensitive.get(name, table.quasi.get(name))
+    if isinstance(coded, CategoryColumn) and coded.n_written is None:
+        return coded.codes, coded.categories
+    return code_values(before)
 
 
 def _shown(release: Release, name: str) -> tuple[Codes, pl.Series]:

@@ -84,7 +84,7 @@ class MemoryEngine(Engine):
             told.counts = counts_of(verdict)
         if not verdict.holds:
             raise not_met(verdict)
-        utility = measure_utility(table, grouping, job.mask, published)
+        utility, grouped = measure_utility(table, grouping, job.mask, published), GroupedRecords.of(table, grouping)
         notes_on_hidden: list[str] = []
         if hidden is not None:
             utility, notes_on_hidden = with_columns(utility, losses_of_histories(hidden.did)), hidden.did.notes()
@@ -118,9 +118,9 @@ class MemoryEngine(Engine):
                 *note_on_cells([published.frame, *published.tables.values()]),
             ),
             kinds={name: column.kind for name, column in table.quasi.items()},
-            rounded=steps_shown(table.quasi, GroupedRecords.of(table, grouping), job.mask),
+            rounded=steps_shown(table.quasi, grouped, job.mask),
             book=published.book,
-            lone_ends=lone_ends(table, GroupedRecords.of(table, grouping), job.mask),
+            lone_ends=lone_ends(table, grouped, job.mask),
             suppressed_persons=table.suppressed_persons,
             shared_dates=table.shared_dates,
             linkage=linkage,
