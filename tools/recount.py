@@ -1017,6 +1017,7 @@ OF_GROUPS: dict[str, tuple[Callable[[Group, Parameters, View], Answer], bool, st
     "entropy-balance": (entropy_balance, True, "k"),
     "k-anonymity": (k_anonymity, True, "k"),
     "person-k-anonymity": (person_k_anonymity, True, "k"),
+    "subset-k": (person_k_anonymity, True, "k"),  # who fits all quasi-identifiers fits any few of them
     "joint-diversity": (joint_diversity, True, "l"),
     "exponential-l": (exponential_l, True, "l"),
     "average-risk": (average_risk, False, "r"),

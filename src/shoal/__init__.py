@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         PopulationUniqueness,
         Posterior,
         RecordRisk,
+        SubsetK,
         TCloseness,
     )
     from shoal.pipeline import assess, protect, verify
@@ -83,8 +84,8 @@ _HOME = {
     "profile": "shoal.reading.read",
     "apply": "shoal.publishing.later",
     **dict.fromkeys(
-        ("GBalance", "HAffiliation", "RecordRisk", "EntropyBalance", "KAnonymity", "PersonKAnonymity", "LDiversity",
-         "TCloseness", "AlphaKAnonymity", "BetaLikeness", "DeltaDisclosure",
+        ("GBalance", "HAffiliation", "RecordRisk", "EntropyBalance", "KAnonymity", "PersonKAnonymity", "SubsetK",
+         "LDiversity", "TCloseness", "AlphaKAnonymity", "BetaLikeness", "DeltaDisclosure",
          "JointDiversity", "ExponentialL", "JointSpread", "MatchingDiversity", "Posterior", "HistoryK",
          "HistoryConfidence", "CountK", "KMap", "DeltaPresence", "PopulationUniqueness", "AverageRisk",
          "ExpectedReidentifications", "NoAttack"), "shoal.models",
@@ -130,6 +131,7 @@ __all__ = [
     "RecordRisk",
     "Release",
     "Schema",
+    "SubsetK",
     "TCloseness",
     "apply",
     "assess",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import CannotSatisfyError, ParameterError
 from shoal.kernels import wildcards
-from tests.naive.wildcards import matched
+from tests.naive.wildcards import fewest_by_known, matched
 
 QUASI = ["town", "sex", "age"]
 SCHEMA = shoal.Schema(
@@ -120,3 +120,28 @@ def test_a_hidden_cell_that_matches_anything_hides_no_more_than_a_strict_one() -
 def test_what_cannot_be_promised_is_refused(options: dict[str, Any], models: list[Any], told: str) -> None:
     with pytest.raises(ParameterError, match=told):
         shoal.protect(people(), SCHEMA, models, method="cell-suppression", **options)
+
+
+@settings(max_examples=40)
+@given(tables(), st.integers(1, 4), st.integers(2, 4))
+def test_whatever_few_columns_are_known_enough_persons_fit(frame: pl.DataFrame, m: int, k: int) -> None:
+    asked = [shoal.SubsetK(k=k, m=m)]
+    release = shoal.protect(frame, SCHEMA, asked, method="cell-suppression", missing_matches="all", seed=1)
+    rows, persons = release.data.select(QUASI).rows(), release.data["person"].to_list()
+    fewest = fewest_by_known(rows, persons, m)
+    assert min(fewest) >= k
+    assert release.verdict.models[0].reached == min(fewest)
+    by_all = protected(frame, "all", k)
+    assert release.to_dict()["suppressed_cells"] <= by_all.to_dict()["suppressed_cells"] or m < len(QUASI)
+    published = frame.with_columns(person=pl.format("p{}", pl.col("person"))).fill_null("?")
+    told = shoal.verify(published, SCHEMA, asked, mask="wildcards", allow_alone=True)
+    own = fewest_by_known(published.select(QUASI).rows(), published["person"].to_list(), m)
+    if published.group_by("person").agg(pl.col(QUASI).n_unique()).select(QUASI).max().row(0) == (1, 1, 1):
+        assert told.verdict.models[0].reached == min(own)
+        assert told.holds == (min(own) >= k)
+
+
+def test_other_methods_meet_it_with_groups_of_enough_persons() -> None:
+    release = shoal.protect(people(), SCHEMA, [shoal.SubsetK(k=4, m=2)], seed=1)
+    assert release.risk.person_k >= 4
+    assert "Whoever knows any 2 quasi-identifiers" in shoal.SubsetK(k=4, m=2).sentence()

@@ -37,6 +37,7 @@ LENIENT: list[Model] = [
     shoal.EntropyBalance(k="1.5"),
     shoal.KAnonymity(k=2),
     shoal.PersonKAnonymity(k=2),
+    shoal.SubsetK(k=2, m=1),
     shoal.LDiversity(l="1.2"),
     shoal.LDiversity(l=2, kind="distinct", count="persons"),
     shoal.TCloseness(t=0.6),

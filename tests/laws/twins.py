@@ -18,6 +18,7 @@ from shoal.models import (
     Model,
     PersonKAnonymity,
     RecordRisk,
+    SubsetK,
     TCloseness,
 )
 from shoal.models.contract import OnSensitive
@@ -40,7 +41,7 @@ def twin_of(model: Model) -> Callable[[PersonValues, PersonValues], tuple[float,
             return lambda group, table: naive.entropy_balance(group, k=model.k)
         case KAnonymity():
             return lambda group, table: naive.k_anonymity(group, k=model.k)
-        case PersonKAnonymity():
+        case PersonKAnonymity() | SubsetK():
             return lambda group, table: naive.person_k_anonymity(group, k=model.k)
         case LDiversity(kind="recursive"):
             return lambda group, table: naive.recursive_l_diversity(group, l=model.l, c=model.c, count=model.count)

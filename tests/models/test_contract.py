@@ -24,6 +24,7 @@ from shoal.models import (
     Model,
     PersonKAnonymity,
     RecordRisk,
+    SubsetK,
     TCloseness,
 )
 from shoal.models.contract import worst_of
@@ -55,6 +56,7 @@ EVERY = [
     EntropyBalance(k=2),
     KAnonymity(k=2),
     PersonKAnonymity(k=2),
+    SubsetK(k=2, m=2),
     *SENSITIVE,
 ]
 
@@ -77,6 +79,7 @@ def test_the_registry_names_every_model_in_the_order_of_the_docs() -> None:
         "entropy-balance",
         "k-anonymity",
         "person-k-anonymity",
+        "subset-k",
         "l-diversity",
         "t-closeness",
         "alpha-k-anonymity",
@@ -168,7 +171,7 @@ def test_the_least_safe_group_is_the_worst() -> None:
 
 
 HIGHER_IS_SAFER = {
-    "g-balance", "entropy-balance", "k-anonymity", "person-k-anonymity", "l-diversity", "joint-diversity",
+    "g-balance", "entropy-balance", "k-anonymity", "person-k-anonymity", "subset-k", "l-diversity", "joint-diversity",
     "exponential-l", "joint-spread", "matching-diversity", "history-k", "count-k", "k-map", "no-attack",
 }  # fmt: skip
 SEARCHED = {"delta-presence", "population-uniqueness", "average-risk", "expected-reidentifications"}

@@ -16,7 +16,7 @@ from shoal.grouping.lattice import tree_of
 from shoal.grouping.local_recoding import recoded
 from shoal.grouping.per_column import PerColumn, by_column, of_columns, written
 from shoal.kernels import wildcards
-from shoal.models.contract import Model, limits_of
+from shoal.models.contract import Model, SpreadLimits, limits_of
 from shoal.parts import option
 from shoal.progress import Progress, silent
 from shoal.table.levels import Levels, levels_of
@@ -36,7 +36,7 @@ class CellSuppression(Method):
     ----------
     missing_matches
         What a hidden cell is alike to: "none", to hidden ones only; "all", to anything, as sdcMicro counts. The second
-        hides less and promises less: for k-anonymity and person-k-anonymity alone.
+        hides less and promises less: for k-anonymity, person-k-anonymity and subset-k alone.
     importance
         How much a hidden cell of a column costs, 1 unless told: "age=2,sex=0.5". What costs more is hidden less.
     most_hidden
@@ -134,7 +134,7 @@ def _with_wildcards(
     if others or limits is None:
         raise ParameterError(
             f"{', '.join(others)} cannot be counted where a hidden cell matches anything: groups overlap then. Choose "
-            "missing_matches='none', or ask for k-anonymity or person-k-anonymity."
+            "missing_matches='none', or ask for k-anonymity, person-k-anonymity or subset-k."
         )
     if len(levels) > MOST_COLUMNS:
         raise ParameterError(
@@ -149,22 +149,44 @@ def _with_wildcards(
     row_of_person = row_of_person.reshape(-1)
     persons = np.bincount(row_of_person)
     records = np.bincount(row_of_person, weights=table.records_of_person).astype(np.int64)
-    found = wildcards.matched(rows, np.column_stack([persons, records]).astype(np.float64))
-    too_few = np.flatnonzero((found[:, 0] < limits.least_persons) | (found[:, 1] < limits.least_records))
-    order = too_few[np.argsort(found[too_few, 0], kind="stable")]
-    wildcards.hide_cells(rows, persons, records, order, _subsets(costs), limits.least_persons, limits.least_records)
+    counted = np.column_stack([persons, records]).astype(np.float64)
+    for known in sorted({model.known_columns or len(costs) for model in models}, reverse=True):
+        asked = limits_of([model for model in models if (model.known_columns or len(costs)) == known])
+        assert asked is not None
+        sets = list(itertools.combinations(range(len(costs)), min(known, len(costs))))
+        lacking = np.zeros(len(costs), np.int64)  # how many rows lack matches in sets that have each column
+        if len(sets) > 1:
+            for columns in sets:
+                lacking[list(columns)] += len(_too_few(rows[:, columns], counted, asked))
+        for columns in sets:
+            part = np.ascontiguousarray(rows[:, columns])
+            order = _too_few(part, counted, asked)
+            chosen = _subsets([costs[j] for j in columns], lacking[list(columns)].tolist())
+            wildcards.hide_cells(part, persons, records, order, chosen, asked.least_persons, asked.least_records)
+            rows[:, columns] = part  # what is hidden matches more, so that nobody loses by it
     shown, group_of_row = np.unique(rows, axis=0, return_inverse=True)
     hidden = {name: shown[:, j] < 0 for j, name in enumerate(table.quasi)}
     group = group_of_row.reshape(-1)[row_of_person].astype(np.int32)
     return Grouping(group, len(shown), hidden=hidden)
 
 
-def _subsets(costs: Sequence[float]) -> NDArray[np.int64]:
-    """All sets of columns as bits, from the cheapest to the dearest."""
+def _too_few(rows: NDArray[np.int32], counted: NDArray[np.float64], asked: SpreadLimits) -> NDArray[np.int64]:
+    """The rows that too few match, those matched by fewest first."""
+    found = wildcards.matched_alike(np.ascontiguousarray(rows), counted)
+    too_few = np.flatnonzero((found[:, 0] < asked.least_persons) | (found[:, 1] < asked.least_records))
+    return too_few[np.argsort(found[too_few, 0], kind="stable")]
+
+
+def _subsets(costs: Sequence[float], lacking: Sequence[int]) -> NDArray[np.int64]:
+    """All sets of columns as bits, from the cheapest to the dearest; of equals those that help elsewhere most."""
     sets = [
         sum(1 << j for j in chosen)
         for size in range(len(costs) + 1)
         for chosen in itertools.combinations(range(len(costs)), size)
     ]
-    of_set = {some: sum(cost for j, cost in enumerate(costs) if some >> j & 1) for some in sets}
-    return np.array(sorted(sets, key=lambda some: (round(of_set[some], 9), some)), np.int64)
+
+    def rank(some: int) -> tuple[float, int, int]:
+        own = [j for j in range(len(costs)) if some >> j & 1]
+        return round(sum(costs[j] for j in own), 9), -sum(lacking[j] for j in own), some
+
+    return np.array(sorted(sets, key=rank), np.int64)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import time
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.attacking.mining.adversary import items_of_nobody, rules_known
 from shoal.attacking.mining.rules import Rules
@@ -29,7 +31,7 @@ from shoal.judging.values_apart import (
     with_excluded,
 )
 from shoal.judging.verdict import NOT_SHOWN, PUBLISHED_TABLE, STEWARD, TABLE, Verdict, judge, judge_episodes
-from shoal.kernels.wildcards import matched
+from shoal.kernels.wildcards import matched, matched_alike
 from shoal.masking import MASKS, Mask
 from shoal.masking.ranges import Range
 from shoal.models.contract import Model
@@ -328,15 +330,32 @@ def _look_at_wildcards(
     weighed = with_weights(counts, seen, drawn.sample).population
     weights = counts.persons if weighed is None or weighed.weights is None else weighed.weights
     counted = np.column_stack([counts.persons, counts.records, weights]).astype(np.float64)
-    found = matched(np.stack(codes, axis=1).astype(np.int32), counted)
+    rows = np.stack(codes, axis=1).astype(np.int32)
+    found = matched(rows, counted)
     persons, records = found[:, :2].astype(np.int64).T
     crowd = replace(_knowing(counts, frozenset({"persons", "records"})), persons=persons, records=records)
+    crowd = replace(crowd, persons_by_known={m: fewest_by_known(rows, counted[:, :1], m) for m in _known(models)})
     verdict = judge(models, crowd, checked_from=PUBLISHED_TABLE, problems=problems, notes=[MATCHES_ANYTHING])
     risk = measure_risk(seen, counts)
     if drawn.sample is not None and drawn.is_told:
         told = population_risk(seen, drawn.sample, frame, schema, matched=(persons, found[:, 2]))
         risk = replace(risk, population=told)
     return risk, _saying_why(verdict, models, ["groups overlap"]), look_for_alone(seen, frame, schema)
+
+
+def _known(models: Sequence[Model]) -> list[int]:
+    """How many columns models take to be known, where not all."""
+    return [model.known_columns for model in models if model.known_columns is not None]
+
+
+def fewest_by_known(rows: NDArray[np.int32], persons: NDArray[np.float64], m: int) -> NDArray[np.int64]:
+    """For each row the fewest persons who match it in any m of its columns."""
+    n_columns = rows.shape[1]
+    fewest = np.full(len(rows), np.inf)
+    for columns in combinations(range(n_columns), min(m, n_columns)):
+        part = np.ascontiguousarray(rows[:, columns])
+        fewest = np.minimum(fewest, matched_alike(part, persons)[:, 0])
+    return fewest.astype(np.int64)
 
 
 def told_by_records(counts: GroupCounts) -> dict[str, tuple[int, int]]:

@@ -37,6 +37,14 @@ def matched(code, counted):
     return sums
 
 
+def matched_alike(code, counted):
+    """The same as `matched` for rows that may be equal."""
+    distinct, at = np.unique(code, axis=0, return_inverse=True)
+    sums = np.zeros((len(distinct), counted.shape[1]))
+    np.add.at(sums, at.reshape(-1), counted)
+    return matched(distinct, sums)[at.reshape(-1)]
+
+
 @kernel
 def hide_cells(code, persons, records, order, subsets, least_persons, least_records):
     """Hide cells, row by row in an order, until each row is matched by enough persons and records.

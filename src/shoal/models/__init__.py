@@ -27,6 +27,7 @@ from shoal.models.person_k_anonymity import PersonKAnonymity
 from shoal.models.population_uniqueness import PopulationUniqueness
 from shoal.models.posterior import Posterior
 from shoal.models.record_risk import RecordRisk
+from shoal.models.subset_k import SubsetK
 from shoal.models.t_closeness import TCloseness
 from shoal.registry import Registry
 
@@ -40,6 +41,7 @@ MODELS: Registry[Model] = Registry(
         EntropyBalance,
         KAnonymity,
         PersonKAnonymity,
+        SubsetK,
         LDiversity,
         TCloseness,
         AlphaKAnonymity,
@@ -91,5 +93,6 @@ __all__ = [
     "PopulationUniqueness",
     "Posterior",
     "RecordRisk",
+    "SubsetK",
     "TCloseness",
 ]

@@ -196,6 +196,11 @@ class Model(ABC):
         return None
 
     @property
+    def known_columns(self) -> int | None:
+        """How many quasi-identifiers an adversary is taken to know at the most; None for all."""
+        return None
+
+    @property
     def population(self) -> Any:
         """The population table that it brings, where it does: a frame, or the name of a file."""
         return None

@@ -270,6 +270,8 @@ class GroupCounts:
     """The rows of each of several tables, where they leave together."""
     histories: HistoryCounts | None = None
     """What the records of each person show together."""
+    persons_by_known: Mapping[int, IntArray] = field(default_factory=dict)
+    """Where hidden cells match anything: by how many columns are known, the fewest persons who fit any so many."""
     population: PopulationCounts | None = None
     """The groups with respect to the population that the table was drawn from."""
     known: frozenset[str] = EVERYTHING
