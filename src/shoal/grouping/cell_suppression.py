@@ -156,14 +156,14 @@ def _with_wildcards(
         sets = list(itertools.combinations(range(len(costs)), min(known, len(costs))))
         lacking = np.zeros(len(costs), np.int64)  # how many rows lack matches in sets that have each column
         if len(sets) > 1:
-            for columns in sets:
-                lacking[list(columns)] += len(_too_few(rows[:, columns], counted, asked))
-        for columns in sets:
-            part = np.ascontiguousarray(rows[:, columns])
+            for chosen in sets:
+                lacking[list(chosen)] += len(_too_few(rows[:, chosen], counted, asked))
+        for chosen in sets:
+            part = np.ascontiguousarray(rows[:, chosen])
             order = _too_few(part, counted, asked)
-            chosen = _subsets([costs[j] for j in columns], lacking[list(columns)].tolist())
-            wildcards.hide_cells(part, persons, records, order, chosen, asked.least_persons, asked.least_records)
-            rows[:, columns] = part  # what is hidden matches more, so that nobody loses by it
+            sets_of_cells = _subsets([costs[j] for j in chosen], lacking[list(chosen)].tolist())
+            wildcards.hide_cells(part, persons, records, order, sets_of_cells, asked.least_persons, asked.least_records)
+            rows[:, chosen] = part  # what is hidden matches more, so that nobody loses by it
     shown, group_of_row = np.unique(rows, axis=0, return_inverse=True)
     hidden = {name: shown[:, j] < 0 for j, name in enumerate(table.quasi)}
     group = group_of_row.reshape(-1)[row_of_person].astype(np.int32)

@@ -95,6 +95,7 @@ class Mdav(Method):
         progress("grouping", 0.0)
         is_straight = self.distance == "gower"
         points = person_points(table, is_straight=is_straight)
+        most = _most_apart(table)
         order = _order_of_persons(points, table)
         m = self._size(table, models)
         stratum, n_strata = self._strata(table, m)
@@ -102,7 +103,8 @@ class Mdav(Method):
         n_groups = 0
         for number in range(n_strata):
             inside = order[stratum[order] == number]
-            group_of_person[inside], n_more = self._grouped(points[inside], m, self._mixing(table, inside), is_straight)
+            mixing = self._mixing(table, inside)
+            group_of_person[inside], n_more = self._grouped(points[inside], m, mixing, is_straight, most)
             group_of_person[inside] += n_groups
             n_groups += n_more
         apart = np.column_stack([points, stratum * (FAR_APART * _grid(table))]) if n_strata > 1 else points
@@ -111,15 +113,15 @@ class Mdav(Method):
         return _told_of_strata(grouping, stratum)
 
     def _grouped(
-        self, points: NDArray[np.float64], m: int, mixing: Mixing, is_straight: bool
+        self, points: NDArray[np.float64], m: int, mixing: Mixing, is_straight: bool, most: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], int]:
         """The groups of persons in their order, and how many there are."""
         from shoal.kernels import microaggregation
 
         if self.variable:
-            groups, n = microaggregation.variable_size(points, m, float(self.gamma), mixing, is_straight)
+            groups, n = microaggregation.variable_size(points, m, float(self.gamma), mixing, is_straight, most)
         else:
-            groups, n = microaggregation.fixed_size(points, m, mixing, is_straight)
+            groups, n = microaggregation.fixed_size(points, m, mixing, is_straight, most)
         return groups, int(n)
 
     def _strata(self, table: Table, m: int) -> tuple[NDArray[np.int64], int]:
@@ -209,6 +211,16 @@ def _grid(table: Table) -> float:
 def _width(column: NumberColumn | CategoryColumn) -> int:
     """How many columns of points a quasi-identifier takes; of two categories one says it all."""
     return 1 if isinstance(column, NumberColumn) or column.n_codes <= 2 else column.n_codes
+
+
+def _most_apart(table: Table) -> NDArray[np.float64]:
+    """How far apart the columns of points of each quasi-identifier are together at the most, at the last of them."""
+    most: list[float] = []
+    for column in table.quasi.values():
+        width = _width(column)
+        rounded = _grid(table) + width  # every share is rounded to the grid
+        most += [-1.0] * (width - 1) + [np.inf if isinstance(column, NumberColumn) else rounded]
+    return np.array(most)
 
 
 def _scaled_means(column: NumberColumn, table: Table, grid: float) -> NDArray[np.float64]:

@@ -45,6 +45,7 @@ class Left(NamedTuple):
     square: np.ndarray  # by place: the distance from the centre, as distances are
     reach: np.ndarray  # the largest of those that each node has left
     straight: bool  # whether distances are sums of differences, and not of their squares
+    most: np.ndarray  # of straight distances: the most that columns up to one add, -1 where more follow; or nothing
 
 
 class Mixing(NamedTuple):
@@ -95,9 +96,16 @@ def _fit_box(left, node, n_inner):
                 left.high[node, j] = max(left.high[node, j], left.point[place, j])
 
 
-@kernel
-def all_points(points, straight=False):
+NO_BLOCKS = np.zeros(0)
+
+
+def all_points(points, straight=False, most=NO_BLOCKS):
     """A tree of all points: nodes are halved across their widest column."""
+    return _all_points(points, straight, most)
+
+
+@kernel
+def _all_points(points, straight, most):
     n, n_columns = points.shape
     n_leaves = 1
     while n_leaves * POINTS_A_LEAF < n:
@@ -139,7 +147,7 @@ def all_points(points, straight=False):
     left = Left(
         point, number, place, leaf, start, size,
         np.empty((n_nodes, n_columns)), np.empty((n_nodes, n_columns)), np.empty(n_nodes, np.int64),
-        centre, square, np.empty(n_nodes), straight,
+        centre, square, np.empty(n_nodes), straight, most,
     )  # fmt: skip
     for node in range(n_nodes - 1, -1, -1):
         if node >= n_inner:
@@ -214,13 +222,18 @@ def _most(left, node, where, from_centre, own):
     square `own`, and y a point seen from the centre, (y - q)^2 is at most its value at the box's far corner. It is also
     q^2 + y^2 - 2qy, and for any p >= 0, since y^2 is at most the reach r, at most q^2 + (1 + p) r + max (-2qy - p y^2)
     over the box, column by column. The p at which the ball alone is touched is a good one. Straight distances add up
-    instead: no point is farther than by way of the centre.
+    instead: no point is farther than by way of the centre; and the columns of one quasi-identifier, of which each says
+    whether it is one category, add no more than two different categories differ.
     """
     to_corner, inside = 0.0, 0.0
     reach = left.reach[node]
     if left.straight:
+        together = 0.0
         for j in range(len(where)):
-            to_corner += max(where[j] - left.low[node, j], left.high[node, j] - where[j])
+            together += max(where[j] - left.low[node, j], left.high[node, j] - where[j])
+            if len(left.most) == 0 or left.most[j] >= 0.0:
+                to_corner += together if len(left.most) == 0 else min(together, left.most[j])
+                together = 0.0
         return min(to_corner, (own + reach) * (1.0 + ROUNDING))
     pull = np.sqrt(own / reach) if reach > 0.0 else 0.0
     for j in range(len(where)):
@@ -321,7 +334,7 @@ def count_closer(points, records_of_point, where, own, same):
     Distances that differ by less than the share `same` are equal. A search ends when two records are closer: the
     counts are then no more than that.
     """
-    left = all_points(points)
+    left = _all_points(points, False, np.zeros(0))
     n_inner = len(left.size) // 2
     closer, as_close = np.zeros(len(where), np.int64), np.zeros(len(where), np.int64)
     nodes = np.empty(128, np.int64)
@@ -472,8 +485,13 @@ def _farthest_from_mean(left, mean, moved, slack, keys, spots, size, start, next
     return best_number, n_spots
 
 
+def fixed_size(points, m, mixing, straight=False, most=NO_BLOCKS):
+    """Groups of m points, see `_fixed_size`."""
+    return _fixed_size(points, m, mixing, straight, most)
+
+
 @kernel
-def fixed_size(points, m, mixing, straight=False):
+def _fixed_size(points, m, mixing, straight, most):
     """MDAV: the group of each point, and how many groups there are; all but the last have m points, that m to 2m - 1.
 
     While 3m points are left: the one farthest from the mean of all that are left, with the m - 1 nearest to it, is a
@@ -483,7 +501,7 @@ def fixed_size(points, m, mixing, straight=False):
     """
     n = len(points)
     group_of_point = np.full(n, -1, np.int32)
-    left = all_points(points, straight)
+    left = _all_points(points, straight, most)
     sums = np.zeros(points.shape[1])
     for i in range(n):
         sums += points[i]
@@ -537,8 +555,13 @@ def _raises_divergence(members, number, mixing):
     return divergence_of(classes, mixing.whole) > before
 
 
+def variable_size(points, m, gamma, mixing, straight=False, most=NO_BLOCKS):
+    """Groups of m points and those that lie near, see `_variable_size`."""
+    return _variable_size(points, m, gamma, mixing, straight, most)
+
+
 @kernel
-def variable_size(points, m, gamma, mixing, straight=False):
+def _variable_size(points, m, gamma, mixing, straight, most):
     """V-MDAV: the group of each point, and how many groups there are.
 
     The point farthest from the mean of all points, with the m - 1 nearest to it, is a group, which takes up to m - 1
@@ -548,7 +571,7 @@ def variable_size(points, m, gamma, mixing, straight=False):
     """
     n, n_columns = points.shape
     group_of_point = np.full(n, -1, np.int32)
-    left = all_points(points, straight)
+    left = _all_points(points, straight, most)
     sums = np.zeros(n_columns)
     for i in range(n):
         sums += points[i]
