@@ -80,6 +80,7 @@ def test_a_folder_of_csv_files_becomes_a_release_that_verifies(environment: None
             assert not any(name.encode() in path.read_bytes() for name in secret), path.name
 
 
+@pytest.mark.long
 def test_what_cannot_be_met_writes_nothing(spark: Any, tmp_path: Path) -> None:
     clinics().write_parquet(tmp_path / "visits.parquet")
     out = tmp_path / "out"

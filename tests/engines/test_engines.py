@@ -135,7 +135,7 @@ RUNS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("run", long_but_for(["best cut, ranges", "mondrian, anatomized"], RUNS))
+@pytest.mark.parametrize("run", long_but_for(["best cut, ranges"], RUNS))
 def test_one_cell_is_the_whole_table(engine: Protect, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.engines.spark.recount.RECORDS_PER_BUCKET", 100)  # so that several buckets are counted
     options, models = RUNS[run]

@@ -22,6 +22,7 @@ from shoal.policy.mend import MendChoices
 from shoal.policy.write import document_of, toml_of
 from shoal.reading.mend import MendedParts, mend
 from tests.engines.test_engines import collected
+from tests.tiers import long_but_for
 
 EVERY_STEP = {
     "trim": ["ward"], "case": {"sex": "lower"}, "missing": {"sex": ["k.a."], "weight": [999]},
@@ -93,7 +94,7 @@ def _shape(frame: pl.DataFrame) -> Any:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("format", long_but_for(["csv"], ["csv", "parquet"]))
 def test_engines_mend_files_alike(spark: Any, tmp_path: Path, format: str) -> None:
     table, policy = tmp_path / f"table.{format}", tmp_path / "policy.toml"
     steps = EVERY_STEP
@@ -122,6 +123,7 @@ def test_engines_mend_files_alike(spark: Any, tmp_path: Path, format: str) -> No
     assert CliRunner().invoke(cli, ["verify", str(tmp_path / "spark")]).exit_code == 0
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_frame_of_spark_is_mended(spark: Any) -> None:
     from shoal.engines.spark import protect as protect_on_spark

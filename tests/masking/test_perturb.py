@@ -17,6 +17,7 @@ from shoal.masking.perturb import Perturb, noise_root
 from shoal.measuring.statistics import Moments, linkage_of, masked_of, moments, numbers_of, within_scatter
 from shoal.table.table import Table
 from tests.measuring.test_statistics import GROUPS_OF_CREST
+from tests.tiers import long_but_for
 
 DRAWS = 600
 COLUMNS = ["a", "b", "c"]
@@ -56,7 +57,7 @@ def errors_of_means(samples: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return np.abs(samples.mean(axis=0) - expected) / error
 
 
-@pytest.mark.parametrize("most_records", [1, 4])
+@pytest.mark.parametrize("most_records", long_but_for([4], [1, 4]))
 @pytest.mark.parametrize("noise", ["centred", "rescaled"])
 def test_means_and_covariances_are_unbiased(noise: str, most_records: int) -> None:
     table, grouping = example(most_records=most_records)
@@ -348,8 +349,8 @@ SHAPES = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}
 """The fourth moment of a draw, of which the variance is 1."""
 
 
-@pytest.mark.parametrize("most_records", [1, 4])
-@pytest.mark.parametrize("noise", ["centred", "rescaled"])
+@pytest.mark.parametrize("most_records", long_but_for([4], [1, 4]))
+@pytest.mark.parametrize("noise", long_but_for(["centred"], ["centred", "rescaled"]))
 @pytest.mark.parametrize("distribution", ["uniform", "laplace", "residuals"])
 def test_every_distribution_keeps_the_covariance(distribution: str, noise: str, most_records: int) -> None:
     table, grouping = example(most_records=most_records)

@@ -25,6 +25,7 @@ from shoal.errors import OutputError, ShoalWarning
 from shoal.publishing import folder as folder_module
 from shoal.publishing.folder import finish_interrupted, replacing_folder
 from shoal.publishing.manifest import check_manifest, write_manifest
+from tests.tiers import long_but_for
 
 SOURCE = Path(folder_module.__file__).parents[2]
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
@@ -767,7 +768,7 @@ def kill_everywhere(home: Path, way: str, start: str, stride: int) -> list[tuple
     return [tuple(point) for point in json.loads(ran.stdout)]
 
 
-@pytest.mark.parametrize("start", ["release", "empty", "absent"])
+@pytest.mark.parametrize("start", long_but_for(["release"], ["release", "empty", "absent"]))
 @pytest.mark.parametrize("swap", ["exchange", "two steps"])
 def test_kill_at_any_step_leaves_the_old_folder_or_the_new_one(tmp_path: Path, swap: str, start: str) -> None:
     points = kill_everywhere(tmp_path, swap, start, 1 if start == "release" else 3)

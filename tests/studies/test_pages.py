@@ -158,6 +158,7 @@ def test_the_tables_of_a_page_are_those_that_the_script_makes(
     assert table_of(standing) == table_of(parts.made[part]())
 
 
+@pytest.mark.long
 def test_every_part_of_a_study_whose_page_is_older_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page of INJECT's study has no parts yet, and says so; its script is run as a whole, on a small table."""
     page = (PAGES / "inject.md").read_text(encoding="utf-8")

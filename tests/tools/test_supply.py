@@ -195,6 +195,7 @@ def test_what_is_handed_out_holds_code_and_parts_list(built: list[Path]) -> None
     assert {"SECURITY.md", "LICENSE", "requirements.lock", "src/shoal/pipeline.py"} <= inside
 
 
+@pytest.mark.long
 def test_a_wheel_built_twice_is_the_same_file(built: list[Path], tmp_path: Path) -> None:
     assert dist.build(tmp_path)[0].read_bytes() == built[0].read_bytes()
 

@@ -21,6 +21,7 @@ import polars as pl
 import pytest
 
 from shoal.publishing.manifest import check_manifest
+from tests.tiers import long_but_for
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = "from shoal.cli.main import main; main()"
@@ -94,7 +95,7 @@ def told_clearly(ran: subprocess.CompletedProcess[str], words: str, folder: Path
 # No space
 
 
-@pytest.mark.parametrize("format", ["csv", "parquet", "xlsx", "sav"])
+@pytest.mark.parametrize("format", long_but_for(["csv"], ["csv", "parquet", "xlsx", "sav"]))
 def test_a_file_that_may_not_grow(home: Path, format: str) -> None:
     """What a full disk is like, with a limit that needs no rights: files end after so many bytes."""
     visits(6_000).write_csv(home / "visits.csv")
@@ -133,7 +134,7 @@ def shoal_on(mount: str, folder: Path, *arguments: str) -> subprocess.CompletedP
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("format", ["csv", "xlsx"])
+@pytest.mark.parametrize("format", long_but_for(["csv"], ["csv", "xlsx"]))
 def test_a_disk_that_is_really_full(tmp_path: Path, mounting: None, format: str) -> None:
     visits(6_000).write_csv(tmp_path / "visits.csv")
     (tmp_path / "small").mkdir()
@@ -145,7 +146,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path, mounting: None, format: str)
     assert ran.stderr.endswith("LEFT\n"), "something was left on the disk"
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("kind", long_but_for(["sqlite"], ["sqlite", "duckdb"]))
 def test_a_database_on_a_full_disk(home: Path, mounting: None, kind: str) -> None:
     visits(6_000).write_csv(home / "visits.csv")
     (home / "small").mkdir()

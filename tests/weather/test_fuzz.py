@@ -15,6 +15,7 @@ import shoal
 from shoal.grouping import METHODS
 from shoal.masking import MASKS
 from shoal.models import MODELS
+from tests.tiers import long_but_for
 from tests.weather.sizes import CASES, READER_RUNS
 from tools.fuzz.readers import READERS, SEEDS
 from tools.fuzz.run import run_cases
@@ -85,7 +86,7 @@ def _atheris_or_skip() -> None:
 
 
 @pytest.mark.grows
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", long_but_for(["csv"], READERS))
 def test_bytes_led_by_coverage_are_read_or_refused_in_words(name: str, tmp_path: Path) -> None:
     _atheris_or_skip()
     ran = subprocess.run(

@@ -45,7 +45,7 @@ def test_a_killed_run_leaves_the_old_release_or_the_new_one(kind: str, tmp_path:
 
 @pytest.mark.grows
 @pytest.mark.database
-@pytest.mark.parametrize("database", long_but_for(["sqlite", "postgresql"], ["sqlite", "duckdb", "postgresql"]))
+@pytest.mark.parametrize("database", long_but_for(["postgresql"], ["sqlite", "duckdb", "postgresql"]))
 def test_a_killed_run_leaves_the_database_with_the_old_table_or_the_new_one(
     database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

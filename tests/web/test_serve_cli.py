@@ -129,6 +129,7 @@ def test_it_ends_cleanly_and_removes_its_folder(tmp_path: Path, with_signal: sig
     assert "removed at the end" in served.stderr
 
 
+@pytest.mark.long
 def test_the_next_server_removes_what_a_killed_one_left_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_text(CSV)
     Project.open(tmp_path / "shoal-mine")

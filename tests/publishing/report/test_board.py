@@ -21,6 +21,7 @@ from shoal.publishing.manifest import check_manifest, read_manifest
 from tests.pipeline.tables import MODELS, SCHEMA, visits
 from tests.publishing.report.conftest import Reported
 from tests.publishing.report.pages import Page
+from tests.tiers import long_but_for
 
 DECISION = Decision(purpose="Asthma <and> school", recipient="University & partners", decided_on="2026-11-18")
 LONG = "Wörter, die eine Zeile füllen und dann noch eine, damit die Seite voll wird; "
@@ -86,7 +87,7 @@ def test_the_command_takes_a_decision_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("decision", [Decision(), FULL], ids=["by hand", "full"])
+@pytest.mark.parametrize("decision", long_but_for([FULL], [Decision(), FULL]), ids=["by hand", "full"])
 def test_the_page_is_one_sheet_before_its_annex(
     decision: Decision, reported: Callable[[str], Reported], chromium: Any, tmp_path: Path
 ) -> None:

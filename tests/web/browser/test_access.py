@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.tiers import long_but_for
 from tests.web.browser import steward
 from tests.web.browser.conftest import Served, axe_findings, go, ready
 
@@ -20,7 +21,7 @@ PLACES = {"/": "The first records", "/columns": "What each column is", "/risk": 
 
 
 @pytest.mark.parametrize("look", ["light", pytest.param("dark", marks=pytest.mark.long)])
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", long_but_for(["/columns", "/release"], PLACES))
 def test_nothing_serious_is_found_on_a_finished_page(demo: Served, open_page: Opened, place: str, look: str) -> None:
     page = open_page(demo, place, color_scheme=look)
     page.get_by_role("heading", name=PLACES[place]).wait_for()
