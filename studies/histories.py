@@ -507,6 +507,47 @@ def where_rivals_lose_less(studied: Studied, found: Mapping[str, Found]) -> str:
     return "\n".join(lines) if lines else "Rivals know one column of values, and are not measured here."
 
 
+ALIKE = (0.0, 0.25, 0.5, 0.6, 0.75, 1.0, 1.5)
+"""What histories weigh beside quasi-identifiers, where releases are compared at the same ANE."""
+
+
+def at_the_same_ane(studied: Studied, found: Mapping[str, Found]) -> str:
+    """What (k, k^m)-anonymity loses by merged clusters, and what history-k loses at its ANE, hidden values free."""
+    rows = []
+    for m in studied.rivals:
+        points = []
+        for alike in ALIKE:
+            models = [RISK, shoal.HistoryK(k=5, m=m, knows=studied.knows, hidden="free")]
+            history = History(hierarchies=studied.hierarchies, alike=alike)
+            one = protected(studied, f"m = {m}, alike {alike:g}", models, history=history, attacked=False)
+            points.append((one.release.utility.ane, loss_of_values(studied, one)))
+        rival = found[f"(k, k^m), clusters merged, m = {m}"]
+        ane, theirs = rival.release.utility.ane, loss_of_values(studied, rival)
+        ours_there = between_points(points, ane)
+        rows.append(
+            [f"{m}", *(f"{x:.4f}: {y:.3f}" for x, y in points), f"{ane:.4f}: {theirs:.3f}", f"{ours_there:.3f}"]
+        )
+    head = ["m", *(f"alike {alike:g}" for alike in ALIKE), "(k, k^m), clusters merged", "history-k at its ANE"]
+    return f"""### At the same ANE, k = 5
+
+ANE, and the loss of values at it: history-k with hidden values free, by what histories weigh when groups are formed
+(`alike`), and (k, k^m)-anonymity by merged clusters. The last column lies on the line between the two nearest releases
+of ours.
+
+{markdown_table(head, rows)}
+
+"""
+
+
+def between_points(points: Sequence[tuple[float, float]], at: float) -> float:
+    """On the line between the points on both sides of a place; of several at the same place the lowest counts."""
+    lowest: dict[float, float] = {}
+    for x, y in points:
+        lowest[x] = min(y, lowest.get(x, y))
+    places = sorted(lowest)
+    return float(np.interp(at, places, [lowest[x] for x in places]))
+
+
 def section(studied: Studied) -> str:
     """All that is measured on one table."""
     ours(replace(studied, frame=studied.frame.head(1_000)), 2, 2)  # compiles
@@ -515,6 +556,7 @@ def section(studied: Studied) -> str:
     made = in_same_groups(studied)
     releases = [(base, 0, 0), *made]
     compared, found = rival_table(studied, base)
+    same = at_the_same_ane(studied, found) if studied.rivals else ""
     weighed = between(studied) if studied.rivals else ""
     broken = list(broken_promises(releases))
     promise = f"Above what was promised: {'; '.join(broken)}." if broken else "No promised chance is exceeded."
@@ -538,7 +580,7 @@ def section(studied: Studied) -> str:
 
 {where_rivals_lose_less(studied, found)}
 
-{weighed}Measured with shoal at commit {stamp}, in {time.process_time() - started:,.0f} s CPU.
+{same}{weighed}Measured with shoal at commit {stamp}, in {time.process_time() - started:,.0f} s CPU.
 """
 
 
@@ -604,9 +646,10 @@ rwm5yr. For INFORMS, k = 5, m = 1, the aim was under 25 % of the values beyond t
 table *between quasi-identifiers and histories* tells how near each way comes. Count-k costs most
 where persons have many records, as in MovieLens. Rivals on the same promise show far fewer values, pairs and
 transitions as they are; the lists under the tables say where one loses less by the share of values that remain
-possible. Coarser values by hand lose less, and promise nothing: who knows quasi-identifiers and a value finds many. K^m
-of values alone loses little for m = 1, and does not help against who knows quasi-identifiers. Without person ids single
-values are all kept, and pairs, transitions and records per person are gone.
+possible, and the tables *at the same ANE* what is lost where quasi-identifiers are as wide. Coarser values by hand lose
+less, and promise nothing: who knows quasi-identifiers and a value finds many. K^m of values alone loses little for
+m = 1, and does not help against who knows quasi-identifiers. Without person ids single values are all kept, and pairs,
+transitions and records per person are gone.
 
 {sections}
 """
@@ -617,7 +660,8 @@ def kept_sections() -> dict[str, str]:
     path = FOLDER / "histories.md"
     if not path.exists():
         return {}
-    found = re.split(r"^(?=## )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    text = re.sub(r"^\*Last run at commit .*\*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
     return {text.splitlines()[0][3:]: text for text in found}
 
 

@@ -146,6 +146,40 @@ def test_larger_groups_are_taken_where_less_is_lost() -> None:
     )
 
 
+def lost_by_size(persons: Any, group: Any, n_groups: int) -> Any:
+    """Everybody loses all in a group of fewer than four persons, and nothing in others."""
+    sizes = np.bincount(group, minlength=n_groups)
+    return np.where(sizes < 4, sizes, 0).astype(np.float64)
+
+
+@settings(max_examples=40, deadline=None)
+@given(small_tables(max_persons=30, person_column=True), asked, st.randoms(use_true_random=False))
+def test_groups_are_merged_whole_where_that_loses_less(
+    small: Small, models: list[Model], chance: random.Random
+) -> None:
+    assume_feasible(small, models)
+    method, holds = BalanceTree(effort="low"), small.holds(models)
+    before = method.group(small.table, models)
+    after = group_by_histories(method, small.table, models, [SENSITIVE], k=3, weight=9.0, measured=lost_by_size)
+    groups = small.groups(after)
+    for group in groups:
+        assert holds([record for record in small.records if record[0] in group])
+    if all(model.monotone for model in models):
+        assert all(any(set(part) <= set(whole) for whole in groups) for part in small.groups(before))
+        assert [len(group) < 4 for group in groups].count(True) <= 1
+    shuffled = Small(chance.sample(small.records, len(small.records)), small.attributes)
+    again = group_by_histories(method, shuffled.table, models, [SENSITIVE], k=3, weight=9.0, measured=lost_by_size)
+    assert shuffled.groups(again) == groups
+
+
+def test_groups_stay_where_merging_saves_nothing() -> None:
+    table = visits([["a"], ["b"]] * 10)
+    pairs = BalanceTree(cut="median", ties="split")
+    models: list[Model] = [PersonKAnonymity(k=4)]
+    same = group_by_histories(pairs, table, models, ["code"], k=5, measured=lost_by_size)
+    assert same.n_groups == pairs.group(table, models).n_groups > 1
+
+
 @pytest.fixture
 def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of some hundred persons are large ones."""

@@ -43,8 +43,8 @@ from shoal.threads import fair_parts, side_by_side
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-Measured = Callable[[IntArray, IntArray, int], float]
-"""Persons, the group of each and how many groups there are, to what they lose together."""
+Measured = Callable[[IntArray, IntArray, int], FloatArray]
+"""Persons, the group of each and how many groups there are, to what the persons of each group lose together."""
 
 NO_HIERARCHIES: Mapping[str, Hierarchy] = MappingProxyType({})
 
@@ -70,8 +70,17 @@ COMPARED_REGIONS = 4
 SAMPLED_PERSONS = 5_000
 """Where sizes of groups are compared, about so many persons are moved to see what that saves."""
 
+TINY = 1e-9
+"""What is not above this is nothing."""
+
 QUICK_RAMPS = (2.0, 4.0)
 """As `RAMPS`, where sizes of groups are compared."""
+
+MOST_MERGES = 10
+"""So often groups are asked whether they lose less together with a near one, at the most."""
+
+LEAST_SAVED = 0.001
+"""It ends where that saves less than this share of all that is lost."""
 
 PERSONS_PER_THREAD = 2_000
 """With fewer persons than this a thread of their own would not pay."""
@@ -144,11 +153,18 @@ def group_by_histories(
     sizes are tried with the quick form of the method, in some regions of a large table, and with moves of some persons.
     The groups of a large table are those of the quick form, moved. Every group meets every model; with weight 0 they
     are those of the method.
+
+    Where what is lost is measured and the number of records is not known, groups of other tables are merged with near
+    ones while that lowers the loss, as Poulis and others (2013) do, in place of all this: what histories have in common
+    tells little of what pairs of values lose. It takes models that merging keeps.
     """
     _check(table, columns, k, weight)
     if weight == 0:
         return method.group(table, models, progress, rng=rng)
     work = _Work.of(table, models, columns, k, weight, with_counts, hierarchies)
+    may_merge = all(model.monotone for model in models) and not with_counts and not _is_large(table)
+    if measured is not None and may_merge:
+        return work.merged(method.group(table, models, progress, rng=rng), measured, progress)
     asked = _best_size(method, work, measured, rng)
     first = method.quick() if _is_large(table) else method
     return work.gathered(first.group(table, asked, progress, rng=rng), RAMPS, progress)
@@ -337,6 +353,57 @@ class _Work:
         progress("gathering histories", 1.0)
         return Grouping(group[place_of_person].astype(np.int32), n_groups, grouping.notes)
 
+    def merged(self, grouping: Grouping, measured: Measured, progress: Progress) -> Grouping:
+        """Near groups taken together, two by two, where that lowers what is lost in all; again and again."""
+        order, group, n_groups = self._in_order(grouping, np.arange(self.table.n_persons))
+        lost = self._measured_of(measured, order, group, n_groups)
+        chance = np.random.default_rng(0)
+        for number in range(MOST_MERGES):
+            progress("merging groups", number / MOST_MERGES)
+            before = lost.sum()
+            pair_of_group, n_pairs = self._pairs(order, group, n_groups, lost, chance)
+            of_pair = self._measured_of(measured, order, pair_of_group[group], n_pairs)
+            is_merged = (of_pair < np.bincount(pair_of_group, weights=lost) - TINY)[pair_of_group]
+            lost = np.where(is_merged, of_pair[pair_of_group], lost)
+            # those that stay apart get numbers behind those of pairs
+            kept, first, number_of_group = np.unique(
+                np.where(is_merged, pair_of_group, n_pairs + np.arange(n_groups)),
+                return_index=True,
+                return_inverse=True,
+            )
+            lost, group, n_groups = lost[first], number_of_group[group], len(kept)
+            if before - lost.sum() <= LEAST_SAVED * before:
+                break
+        progress("merging groups", 1.0)
+        of_person = np.empty(len(order), np.int32)
+        of_person[order] = group
+        return Grouping(of_person, n_groups, grouping.notes)
+
+    def _pairs(
+        self, order: IntArray, group: IntArray, n_groups: int, lost: FloatArray, chance: np.random.Generator
+    ) -> tuple[IntArray, int]:
+        """For each group the number of the pair that it forms with a near one, and how many there are.
+
+        In every pool those choose first that lose most per person, and take the nearest that is free.
+        """
+        pools = self._pools(order, group, n_groups, chance)
+        n_persons = np.bincount(group, minlength=n_groups)
+        columns = [np.bincount(group, column, n_groups) / n_persons for column in self.value[order].T]
+        centre = np.stack([np.zeros(n_groups), *columns], axis=1) * np.append(0.0, self.prices.sum(axis=0))
+        pair_of_group, n_pairs = np.full(n_groups, -1), 0
+        for near in np.split(pools.order, pools.start[1:-1]):
+            distance = np.abs(centre[near, None] - centre[None, near]).sum(axis=2)
+            np.fill_diagonal(distance, np.inf)
+            for one in np.argsort(-(lost / n_persons)[near], kind="stable").tolist():
+                if pair_of_group[near[one]] < 0:
+                    other = int(distance[one].argmin())
+                    pair_of_group[near[one]] = n_pairs
+                    if np.isfinite(distance[one, other]):
+                        pair_of_group[near[other]] = n_pairs
+                    distance[:, [one, other]] = np.inf
+                    n_pairs += 1
+        return pair_of_group, n_pairs
+
     def estimated(self, persons: IntArray, grouping: Grouping, measured: Measured | None = None) -> float:
         """What a grouping of some persons would lose after some moves, by what they save in some pools of near groups.
 
@@ -360,8 +427,7 @@ class _Work:
             pools = self._pools(order, group, n_groups, chance)
             group, n_groups = numbered(self._moved(order, group, n_groups, pools, limits, ramp)[0])
         if measured is not None:
-            after = self._lost_of_quasi(order, group, n_groups) + self.weight * measured(order, group, n_groups)
-            return after / len(order)
+            return float(self._measured_of(measured, order, group, n_groups).sum()) / len(order)
         return lost + (self._lost_of(order, group, n_groups) - before) / len(order)
 
     def _in_order(self, grouping: Grouping, persons: IntArray) -> tuple[IntArray, IntArray, int]:
@@ -370,7 +436,7 @@ class _Work:
         return persons[order], *numbered(grouping.group_of_person[order].astype(np.int64))
 
     def _pools(self, order: IntArray, group: IntArray, n_groups: int, chance: np.random.Generator) -> Pools:
-        return _pools(self.value[order], self.table.records_of_person[order], group, n_groups, chance)
+        return _pools(self.value[order], self.table.records_of_person[order], group, n_groups, chance, GROUPS_OF_POOL)
 
     def _moved(
         self, order: IntArray, group: IntArray, n_groups: int, pools: Pools, limits: Limits, ramp: float
@@ -404,7 +470,7 @@ class _Work:
 
     def _lost_of(self, persons: IntArray, group: IntArray, n_groups: int) -> float:
         """What some persons lose together in their groups."""
-        lost = self._lost_of_quasi(persons, group, n_groups)
+        lost = float(self._lost_of_quasi(persons, group, n_groups).sum())
         shown = self.shown.in_order(persons)
         pairs = np.sort(np.repeat(group, np.diff(shown.start)) * np.int64(len(shown.price)) + shown.item)
         start = np.flatnonzero(np.append(True, pairs[1:] != pairs[:-1])) if len(pairs) else np.zeros(0, np.int64)
@@ -413,17 +479,23 @@ class _Work:
         of_item = shown.price[pairs[start[is_rare]] % len(shown.price)]
         return lost + float((of_item * n_persons[is_rare]).sum())
 
-    def _lost_of_quasi(self, persons: IntArray, group: IntArray, n_groups: int) -> float:
-        """What they lose of quasi-identifiers."""
+    def _measured_of(self, measured: Measured, persons: IntArray, group: IntArray, n_groups: int) -> FloatArray:
+        """What the persons of each group lose where histories are measured."""
+        return self._lost_of_quasi(persons, group, n_groups) + self.weight * measured(persons, group, n_groups)
+
+    def _lost_of_quasi(self, persons: IntArray, group: IntArray, n_groups: int) -> FloatArray:
+        """What the persons of each group lose of quasi-identifiers."""
         records = self.table.records_of_person[persons].astype(np.float64)
         n_records = np.bincount(group, weights=records, minlength=n_groups)
-        lost = 0.0
+        n_persons = np.bincount(group, minlength=n_groups)
+        lost = np.zeros(n_groups)
         for column, (of_distance, of_width) in zip(self.value[persons].T, self.prices.T, strict=True):
             mean = np.bincount(group, weights=records * column, minlength=n_groups) / n_records
             low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
             np.minimum.at(low, group, column)
             np.maximum.at(high, group, column)
-            lost += float((of_distance * np.abs(column - mean[group]) + of_width * (high - low)[group]).sum())
+            lost += np.bincount(group, weights=of_distance * np.abs(column - mean[group]), minlength=n_groups)
+            lost += of_width * (high - low) * n_persons
         return lost
 
 
@@ -528,13 +600,16 @@ def _numbers_of_groups(own: NDArray[np.uint64], group: NDArray[np.int32]) -> NDA
     return of_group
 
 
-def _pools(value: FloatArray, records: IntArray, group: IntArray, n_groups: int, chance: np.random.Generator) -> Pools:
+def _pools(
+    value: FloatArray, records: IntArray, group: IntArray, n_groups: int, chance: np.random.Generator, most: int
+) -> Pools:
+    """Near groups in pools, so many of them in each."""
     weight = records.astype(np.float64)
     total = np.bincount(group, weights=weight, minlength=n_groups)
     columns = [np.bincount(group, weights=weight * column, minlength=n_groups) / total for column in value.T]
     centre = np.stack(columns, axis=1) if columns else np.zeros((n_groups, 1))
     sizes = np.bincount(group, minlength=n_groups)
-    return Pools(*improving.pool_groups(centre, sizes, len(group), GROUPS_OF_POOL, chance.random(1024)))
+    return Pools(*improving.pool_groups(centre, sizes, len(group), most, chance.random(1024)))
 
 
 def _by_pool(group: IntArray, n_groups: int, pools: Pools) -> tuple[IntArray, IntArray, IntArray]:

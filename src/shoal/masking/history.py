@@ -186,7 +186,7 @@ def _what_is_lost(table: Table, columns: Sequence[str], asked: Sequence[Asked], 
     laid = {name: _Laid.of(table.sensitive[name], history) for name in columns}
     demands = _demands(known, columns)
 
-    def lost(persons: NDArray[np.int64], group: NDArray[np.int64], n_groups: int) -> float:
+    def lost(persons: NDArray[np.int64], group: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
         place = np.full(table.n_persons, -1, np.int32)
         place[persons] = np.arange(len(persons))
         some = place[table.person_of_record] >= 0
@@ -197,8 +197,11 @@ def _what_is_lost(table: Table, columns: Sequence[str], asked: Sequence[Asked], 
             columns=tuple(replace(each.arrays, value_of_record=each.column.codes[some]) for each in laid.values()),
         )
         levels = levels_shown(histories, demands, is_quick=True)
-        shown = zip(laid.values(), levels, strict=True)
-        return len(persons) * sum(each.lost(level, each.column.codes[some]) for each, level in shown)
+        of_record = np.zeros(len(histories.person_of_record))
+        for each, level in zip(laid.values(), levels, strict=True):
+            of_record += each.losses()[level, each.column.codes[some]]
+        of_group = np.bincount(histories.group_of_person[histories.person_of_record], of_record, minlength=n_groups)
+        return np.asarray(of_group * (len(persons) / len(of_record)), np.float64)
 
     return lost
 
