@@ -51,8 +51,8 @@ RANDOM_TIES = "Anatomy, random ties"
 RUNS = {"Anatomy": 10, RANDOM_TIES: 10, "tree": 1, "tree by frequency": 1}
 OTHER_RUNS = 3
 """How many runs numbers are the mean of; the tree draws nothing."""
-LIMITS = ("0.6", "0.8")
-"""The limits of the model posterior that a tree is asked for."""
+LIMITS = ("0.9", "0.7", "0.5")
+"""The limits of the model posterior that groups of similar persons are asked for."""
 N_QUERIES = 1000
 DIMENSIONS, SELECTIVITIES = (1, 2, 3, 4, 5, 6), (0.2, 0.3, 0.4, 0.5, 0.6)
 DEFAULT_DIMENSION, DEFAULT_SELECTIVITY = 3, 0.5
@@ -478,14 +478,16 @@ def by_chances(of: Adult) -> str:
     table = of.table.against(chances, is_linked=False)
     background = table.background()
     assert background is not None
-    limits = [shoal.Posterior(c=limit, rules=chances) for limit in LIMITS]
-    groupings: dict[str, Grouping | None] = {name: of.made(method, DEFAULT_L, DEFAULT_EXPECTATION)[0].grouping
-                 for method, name in METHODS_COMPARED.items()}  # fmt: skip
-    for limit in limits:
+    groupings: dict[str, Grouping | None] = {
+        name: of.made(method, DEFAULT_L, DEFAULT_EXPECTATION)[0].grouping for method, name in METHODS_COMPARED.items()
+    }
+    for limit in LIMITS:
+        asked = [shoal.MatchingDiversity(l=DEFAULT_L, rules=chances), shoal.Posterior(c=limit, rules=chances)]
+        name = f"Injector, similar persons, posterior {limit}"
         try:
-            groupings[f"balance-tree, posterior {float(limit.c):g}"] = BalanceTree().group(table, [limit])
+            groupings[name] = Buckets().bucketize(table, asked, rng=np.random.default_rng(0)).grouping
         except CannotSatisfyError:
-            groupings[f"balance-tree, posterior {float(limit.c):g}: not met by the whole table"] = None
+            groupings[f"{name}: not met"] = None
     rows = []
     for name, grouping in groupings.items():
         if grouping is None:

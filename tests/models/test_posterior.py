@@ -90,6 +90,21 @@ def test_a_limit_is_a_probability(c: object) -> None:
         shoal.Posterior(c=c)  # type: ignore[arg-type]
 
 
+def test_methods_that_gather_need_not_meet_it_with_the_whole_table() -> None:
+    """Merging may break it: what many men have is nearly all taken to be that of the women beside them."""
+    others = ["flu", "cold", "gout", "ulcer", "asthma"]
+    diseases = [*["migraine"] * 5, *others * 3, *["migraine"] * 10, *others * 2]
+    table = pl.DataFrame({"sex": ["f"] * 20 + ["m"] * 20, "disease": diseases})
+    schema = shoal.Schema(quasi=[shoal.Nominal("sex")], sensitive=["disease"])
+    believed = Rules((Rule((Item("sex", "f"),), Item("disease", "migraine"), lift=16.0),))
+    asked = [shoal.Posterior(c=0.55, rules=believed)]
+    with pytest.raises(CannotSatisfyError, match="is not met by the whole table"):
+        shoal.protect(table, schema, asked, seed=1)
+    gathered = shoal.protect(table, schema, asked, method="mdav", m=20, seed=1)
+    assert gathered.risk.groups == 2
+    assert gathered.verdict.models[0].reached == pytest.approx(0.5)
+
+
 # --- rules with exceptions -----------------------------------------------------------------------------------------
 
 

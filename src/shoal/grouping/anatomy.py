@@ -33,6 +33,7 @@ class Anatomy(Method):
 
     m: int | None = field(default=None, metadata=M_OF_VALUES)
     name: ClassVar[str] = "anatomy"
+    starts_from_whole: ClassVar[bool] = False
     title: ClassVar[str] = "Anatomy"
     sentence: ClassVar[str] = "One person of each of the commonest values that are left is taken at random, and again."
     keeps_models: ClassVar[bool] = True

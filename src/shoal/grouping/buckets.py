@@ -74,6 +74,7 @@ class Buckets(Method):
     )
     m: int | None = field(default=None, metadata=M_OF_VALUES)
     name: ClassVar[str] = "buckets"
+    starts_from_whole: ClassVar[bool] = False
     title: ClassVar[str] = "Buckets of different values"
     sentence: ClassVar[str] = "Persons with different values, each of whom may have those of the others, are gathered."
     keeps_models: ClassVar[bool] = True
@@ -223,7 +224,7 @@ def _views(table: Table, columns: Sequence[str], *, by_rules: bool) -> list[Hold
             lists[name] = (start, value, n_codes)
             types[name] = (np.zeros(table.n_persons, np.int32), np.ones((1, n_codes)))
         background = background_of(lists, types, is_linked=False)
-    return [view for view in background.views if any(name in columns for name in view.columns)]
+    return [view.without_chances() for view in background.views if any(name in columns for name in view.columns)]
 
 
 def _items_to_differ(view: HoldingView, columns: Sequence[str]) -> list[tuple[NDArray[np.int64], NDArray[np.int32]]]:

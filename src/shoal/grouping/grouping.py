@@ -90,6 +90,8 @@ class Method(Part, ABC):
     """How groups are formed: table and models in, grouping out; each group meets each model."""
 
     sentence: ClassVar[str] = "Groups are formed in a way of its own."
+    starts_from_whole: ClassVar[bool] = True
+    """Whether it cuts the whole table, so that this must meet every model, also one that merging groups may break."""
     keeps_models: ClassVar[bool] = False
     """Whether each of its groups meets each model; the verdict is recounted in any case."""
     asks_of_samples: ClassVar[bool] = False

@@ -81,6 +81,7 @@ class Mdav(Method):
     )
     strata: Columns = field(default=None, metadata=STRATA)
     name: ClassVar[str] = "mdav"
+    starts_from_whole: ClassVar[bool] = False
     title: ClassVar[str] = "MDAV microaggregation"
     sentence: ClassVar[str] = "The person farthest from the mean is grouped with the nearest ones, again and again."
     is_in_app: ClassVar[bool] = True

@@ -52,6 +52,12 @@ class HoldingView:
         """For each type and item whether somebody of the type can have it."""
         return self.weight > 0
 
+    def without_chances(self) -> HoldingView:
+        """The same with as few types as tell which items persons can have, whatever their chances."""
+        allowed, type_of_type = np.unique(self.allowed, axis=0, return_inverse=True)
+        types = type_of_type.reshape(-1).astype(np.int32)[self.type_of_person]
+        return replace(self, type_of_person=types, weight=allowed.astype(np.float64))
+
     def in_order(self, order: NDArray[np.uint32]) -> HoldingView:
         """The same persons numbered in another order."""
         return replace(self, type_of_person=self.type_of_person[order], holding_of_person=self.holding_of_person[order])

@@ -85,7 +85,7 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
         table = replace(table, shared_dates=shared_in(table))
         refuse_shared(schema, table.shared_dates)
     refuse_excluded(table, models)
-    refuse_impossible(table, of_groups)
+    refuse_impossible(table, [model for model in of_groups if model.monotone or job.method.starts_from_whole])
     return Coded(table, models, of_groups, history, before, spread_before, population, sampling)
 
 
