@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -210,3 +211,32 @@ def test_a_count_knows_when_the_table_has_changed(tmp_path: Path) -> None:
     assert not counter.is_current
     with pytest.raises(InputError, match="not read yet"):
         AloneInTable(project).count("patient", ["age"])
+
+
+def test_a_sas_data_set_goes_from_upload_to_release(tmp_path: Path) -> None:
+    from shoal.demo.patients import made_up_patients
+    from shoal.web import work
+    from shoal.web.demo import ROLES, Silent
+    from shoal.web.files import put_into, refuse_ending, refuse_other_content
+    from tests.reading.sas import write_sas7bdat
+
+    visits = made_up_patients(150, seed=2).with_columns(pl.col("visit_date").cast(pl.String))
+    file = tmp_path / "visits.sas7bdat"
+    columns = {name: [float(value) if isinstance(value, int) else value for value in visits[name]]
+               for name in visits.columns}  # fmt: skip
+    write_sas7bdat(file, columns, {})
+    refuse_ending(file.name)
+    refuse_other_content(file, file.name)
+    project, tell = Project.open(tmp_path / "project"), Silent()
+    put_into(project, project.copy_file(file), "records")
+    look = looking.look(project, tell)  # type: ignore[arg-type]
+    assert (look["format"], look["records"]) == ("sas7bdat", visits.height)
+    project.put_result("look", look, depends_on="data")
+    looking.take_suggestions(project)
+    chosen = tuple(replace(each, role=ROLES[each.name][0], kind=ROLES[each.name][1], is_confirmed=True)
+                   for each in project.chosen.columns)  # fmt: skip
+    protection = {"models": {"person-k-anonymity": 5}, "budget": {"allow_alone": True}, "seed": 1}
+    project.update(seen=project.chosen.version, columns=chosen, protection=protection)
+    told = work.protect(project, tell)  # type: ignore[arg-type]
+    assert told["verdict"]["holds"]
+    assert any(path.name.startswith("release.") for path in (project.folder / "runs" / told["run"]).iterdir())
