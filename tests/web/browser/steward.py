@@ -125,6 +125,20 @@ def set_percent(page: Any, name: str, percent: float) -> None:
     field.press("Tab")
 
 
+CUT_WORDS = """() => [...document.querySelectorAll("select")].filter((each) => each.offsetParent).flatMap((each) => {
+    const style = getComputedStyle(each), ink = document.createElement("canvas").getContext("2d");
+    ink.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    const room = each.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    return [...each.options].map((option) => option.text).filter((text) => ink.measureText(text).width > room + 1);
+})"""
+
+
+def cut_words(page: Any) -> list[str]:
+    """What can be chosen on a page and has more words than its field has room for."""
+    found: list[str] = page.evaluate(CUT_WORDS)
+    return found
+
+
 # --- reading -------------------------------------------------------------------------------------------------------
 
 

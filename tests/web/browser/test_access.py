@@ -74,15 +74,6 @@ def test_nothing_serious_is_found_while_models_are_set_one_by_one(demo: Served, 
     undo_all(page)
 
 
-CUT_WORDS = """() => [...document.querySelectorAll("select")].filter((each) => each.offsetParent).flatMap((each) => {
-    const style = getComputedStyle(each), ink = document.createElement("canvas").getContext("2d");
-    ink.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
-    const room = each.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    return [...each.options].map((option) => option.text).filter((text) => ink.measureText(text).width > room + 1);
-})"""
-"""What can be chosen on a page and has more words than its field has room for."""
-
-
 @pytest.mark.parametrize("width", [390, 1440])
 def test_nothing_sticks_out_of_a_page(demo: Served, open_page: Opened, width: int) -> None:
     page = open_page(demo, viewport={"width": width, "height": 900}, color_scheme="dark")
@@ -91,7 +82,7 @@ def test_nothing_sticks_out_of_a_page(demo: Served, open_page: Opened, width: in
         page.get_by_role("heading", name=PLACES[place]).wait_for()
         page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"), place
-        assert page.evaluate(CUT_WORDS) == [], place
+        assert steward.cut_words(page) == [], place
         if place == "/protect":
             page.wait_for_function("(width) => document.querySelector('svg.chart').clientWidth < width", arg=width)
 

@@ -310,6 +310,7 @@ def fits_a_phone(page: Any, served: Served) -> None:
         go(page, served, place)
         page.locator(".sh-table").first.wait_for()
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        assert steward.cut_words(page) == []
         steps = page.get_by_role("navigation", name="Steps").get_by_role("link").all()
         boxes = [step.bounding_box() for step in steps]
         assert len(boxes) == 5

@@ -32,8 +32,10 @@ from shoal.web.shelf import Candidate
 
 Plain = dict[str, Any]
 LEAD = "Say what may happen at the most. shoal finds the setting that keeps that promise and loses least."
-USUAL_WIDTH, NARROWEST = 480, 280
+USUAL_WIDTH, NARROWEST, WIDEST = 480, 280, 928
 """Of the chart, in pixels."""
+ENLARGED = 1.25
+"""How much larger than drawn the chart is shown where there is room."""
 WIDTH_OF_CARDS = """(() => {
     const card = document.querySelector(".sh-card");
     return card ? card.clientWidth - 2 * parseFloat(getComputedStyle(card).paddingLeft) : 0;
@@ -500,11 +502,12 @@ class ProtectPage:
         self.view.refresh_steps()
 
     async def _fit(self) -> None:
-        """Draw the chart anew on a narrow page, with words that can be read there."""
+        """Draw the chart anew as wide as the page is, with words of one size on a phone and on a wide screen."""
         with contextlib.suppress(TimeoutError):  # the page was left
-            width = await ui.run_javascript(WIDTH_OF_CARDS)
-            if 0 < width < USUAL_WIDTH:
-                self.chart_width = max(NARROWEST, int(width))
+            width = min(await ui.run_javascript(WIDTH_OF_CARDS), WIDEST)
+            fitting = max(NARROWEST, int(width if width < USUAL_WIDTH else max(USUAL_WIDTH, width / ENLARGED)))
+            if width > 0 and fitting != self.chart_width:
+                self.chart_width = fitting
                 self._show_cost()
 
     def _draw(self) -> None:

@@ -164,7 +164,7 @@ def _show(app: App, view: layout.PageView, result: Any) -> None:
         **({"Later records": lambda: LaterCard(app, name).show()} if can_be_added_to else {}),
         "Policy and command": lambda: _repeat(app, told, result.is_stale),
     }
-    with ui.tabs().props("no-caps align=left inline-label").classes("sh-tabs") as tabs:
+    with ui.tabs().props("no-caps align=left inline-label outside-arrows mobile-arrows").classes("sh-tabs") as tabs:
         made = {title: ui.tab(title) for title in parts}
     with ui.tab_panels(tabs, value=made["Before and after"], animated=False).props("keep-alive").classes("sh-panels"):
         for title, show in parts.items():

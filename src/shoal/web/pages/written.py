@@ -16,14 +16,14 @@ from shoal.web.layout import PageView
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 ENCODINGS = {
     "utf-8": "UTF-8 (usual today)",
-    "cp1252": "Windows, western (cp1252)",
+    "cp1252": "Windows west (cp1252)",
     "latin-1": "ISO 8859-1 (latin-1)",
-    "iso-8859-15": "ISO 8859-15 (has the euro)",
-    "utf-16": "UTF-16 (Excel's Unicode text)",
-    "cp1250": "Windows, central (cp1250)",
-    "iso-8859-2": "ISO 8859-2 (central Europe)",
-    "cp1251": "Windows, Cyrillic (cp1251)",
-    "cp850": "DOS, western (cp850)",
+    "iso-8859-15": "ISO 8859-15 (with €)",
+    "utf-16": "UTF-16 (Excel)",
+    "cp1250": "Windows central (cp1250)",
+    "iso-8859-2": "ISO 8859-2 (central)",
+    "cp1251": "Cyrillic (cp1251)",
+    "cp850": "DOS west (cp850)",
     "mac-roman": "Macintosh (mac-roman)",
 }
 DECIMALS = {".": "point (3.5)", ",": "comma (3,5)"}
