@@ -101,6 +101,9 @@ def test_every_table_is_released_and_the_command_makes_the_same(project: Project
     assert {"step": "map", "column": "sex", "records": 20} in told["mended"]
     with zipfile.ZipFile(work.zip_of_run(project, told["run"], leaving=True)) as archive:
         assert {"release-person.csv", "release-encounter.csv", "release-condition.csv"} < set(archive.namelist())
+    folder = project.folder / "runs" / told["run"]
+    assert "Related tables (person: 60 rows" in (folder / "summary.html").read_text(encoding="utf-8")
+    assert "all tables joined again" in (folder / "steward" / "report.html").read_text(encoding="utf-8")
     assert work.groups_of_run(project, told["run"]).height == told["groups"]
     (candidate,) = shelf.candidates(project)
     assert candidate.command() == "shoal protect --policy candidates/1.toml -o release"

@@ -264,7 +264,7 @@ def _protect_tables(project: Project, tell: Tell, *, keep_person_map: bool, star
     candidate = _on_the_shelf(project, policy, inner, told, run=run.name)
     notes = [note for reading in readings.values() for note in reading.notes]
     shown = {name: asdict(facts.preview(frame)) for name, frame in release.tables.items()}
-    return {**_made(policy, candidate, told, run.name, [*notes, *release.notes]), "published_tables": finite(shown)}
+    return {**_made(policy, candidate, told, run.name, [*notes, *told["notes"]]), "published_tables": finite(shown)}
 
 
 def _protected_tables(project: Project, tell: Tell) -> tuple[Policy, dict[str, Reading], StarRelease]:

@@ -125,7 +125,8 @@ def set_percent(page: Any, name: str, percent: float) -> None:
     field.press("Tab")
 
 
-CUT_WORDS = """() => [...document.querySelectorAll("select")].filter((each) => each.offsetParent).flatMap((each) => {
+CUT_WORDS = """() => [...document.querySelectorAll("select")].filter((each) => each.checkVisibility())
+    .flatMap((each) => {
     const style = getComputedStyle(each), ink = document.createElement("canvas").getContext("2d");
     ink.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
     const room = each.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);

@@ -26,6 +26,11 @@ from shoal.table.frames import to_polars
 from shoal.table.schema import Schema
 from shoal.table.spelling import told_of_persons
 
+JOINED = (
+    "Numbers are of all tables joined again: a person has as many records as the longest of their lists needs. The "
+    "verdict says of each table by itself what it reaches."
+)
+
 
 @dataclass(frozen=True)
 class StarRelease:
@@ -65,7 +70,7 @@ class StarRelease:
         return {
             **self.release.to_dict(),
             **counted,
-            "notes": list(self.notes),
+            "notes": [JOINED, *self.notes],
             "tables": {name: frame.height for name, frame in self.tables.items()},
         }
 

@@ -16,9 +16,11 @@ from shoal.publishing.codebook import HOW_SHOWN, grammar_of, models_in, write_co
 from shoal.publishing.folder import replacing_folder
 from shoal.publishing.json_file import finite, write_json
 from shoal.publishing.manifest import write_manifest
+from shoal.publishing.pages import policy_in, write_pages
 from shoal.publishing.read import refuse_unreadable
 from shoal.publishing.related.protect import StarRelease
 from shoal.publishing.related.verify import verify_star
+from shoal.publishing.report.build import report_of
 from shoal.publishing.tables import as_files_show, refuse_unmet_in_files, write_table
 from shoal.publishing.write import codebook
 from shoal.reading import CsvOptions
@@ -66,12 +68,16 @@ def write_star(
         if keep_person_map:
             release.pseudonyms.write_parquet(steward / "persons.parquet")
         if report:
-            write_json(steward / "report.json", release.to_dict())
+            inner = release.release
+            told = report_of(inner, columns=codebook(inner)["columns"], policy=policy_in(policy_text))
+            write_json(steward / "report.json", {**release.to_dict(), "report": told})
         write_manifest(
             new, inputs=inputs, policy_text=policy_text, seed=release.release.seed,
             started=started or datetime.now(UTC), finished=datetime.now(UTC),
             extra={"verdict": finite(release.verdict.to_dict()), "format": format},
         )  # fmt: skip
+        if report:
+            write_pages(new)
     return Path(folder)
 
 

@@ -46,7 +46,7 @@ def render_summary(numbers: Numbers, manifest: Numbers, codebook: Numbers) -> st
     body: list[Content] = [
         el("p", "Data release", class_="kicker"),
         el("h1", "What this release promises"),
-        el("p", f"{count(numbers['records'])} records of {words.persons(numbers['persons'])}, published on "
+        el("p", f"{_how_many(numbers)} of {words.persons(numbers['persons'])}, published on "
                 f"{str(manifest.get('finished', ''))[:10]}, protected with shoal.",
            class_="lead"),
         el("h2", "Promised"),
@@ -67,6 +67,14 @@ def render_summary(numbers: Numbers, manifest: Numbers, codebook: Numbers) -> st
         el("p", "Whoever uses this release must not try to find persons in it."),
     ]  # fmt: skip
     return page("What this release promises", body)
+
+
+def _how_many(numbers: Numbers) -> str:
+    """How many records there are; of related tables each has its own."""
+    tables = numbers.get("tables")
+    if not isinstance(tables, Mapping):
+        return f"{count(numbers['records'])} records"
+    return "Related tables (" + ", ".join(f"{name}: {count(rows)} rows" for name, rows in tables.items()) + ")"
 
 
 def _measured(numbers: Numbers) -> Sequence[Sequence[Content]]:
@@ -121,11 +129,19 @@ def _left_out(numbers: Numbers) -> list[str]:
     return [f"So that the others can be protected, {many} persons were left out."]
 
 
+def _named(codebook: Numbers) -> list[tuple[str, Numbers]]:
+    """The columns of a codebook with their names; of related tables with the table before them."""
+    if "star" not in codebook:
+        return [(str(column["name"]), column) for column in codebook["columns"]]
+    tables = codebook["star"].items()
+    return [(f"{name}.{column['name']}", column) for name, table in tables for column in table["columns"]]
+
+
 def _columns(codebook: Numbers) -> list[list[Content]]:
     roles = {"quasi": "quasi-identifier", "sensitive": "sensitive attribute"}
     rows: list[list[Content]] = [
-        [column["name"], roles.get(column["role"], column["role"]), words.typeset(column["shown_as"])]
-        for column in codebook["columns"]
+        [name, roles.get(column["role"], column["role"]), words.typeset(column["shown_as"])]
+        for name, column in _named(codebook)
     ]
     rows += [
         [entry["attribute"], roles["sensitive"], f"counted by group, in {entry['file']}"]

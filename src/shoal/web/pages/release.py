@@ -153,14 +153,8 @@ def _show(app: App, view: layout.PageView, result: Any) -> None:
         "What it cost": lambda: _cost(numbers),
         **({"What you can still do with it": lambda: _useful(numbers)} if "usefulness" in numbers else {}),
         "Groups": lambda: _groups(app, name),
-        **(
-            {}
-            if is_related
-            else {
-                "Attacks": lambda: _attacks(app, numbers, name),
-                "Review board": lambda: BoardCard(app, view, name).show(),
-            }
-        ),
+        **({} if is_related else {"Attacks": lambda: _attacks(app, numbers, name)}),
+        "Review board": lambda: BoardCard(app, view, name).show(),
         **({"Later records": lambda: LaterCard(app, name).show()} if can_be_added_to else {}),
         "Policy and command": lambda: _repeat(app, told, result.is_stale),
     }
