@@ -57,6 +57,7 @@ OPTIONAL = {
     "fastapi",
     "fastexcel",
     "nicegui",
+    "opendp",
     "pandas",
     "pyarrow",
     "pyreadstat",

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
-EXTRAS = ("sql", "stats", "web", "spark")
+EXTRAS = ("sql", "stats", "dp", "web", "spark")
 """What somebody may install besides; dev and bench are for those who work on shoal."""
 LOCKS = {
     "requirements.lock": "what shoal needs to run, and what builds it",

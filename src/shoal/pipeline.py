@@ -93,6 +93,7 @@ def protect(
     knowledge: Knowledge | None = None,
     history: History | None = None,
     usefulness: str | Mapping[str, Any] | None = None,
+    counts: Mapping[str, Any] | None = None,
     line_of: LineOf | None = None,
     **options: Unpack[Options],
 ) -> Release[FrameT]:
@@ -151,6 +152,9 @@ def protect(
     usefulness
         The column that an analyst wants to predict: it is measured how well that can still be learned from the release,
         for `release.useful`. Or a mapping with `target`, `kind` and `queries`, as in a policy.
+    counts
+        Noisy counts of persons that leave beside the release, with differential privacy: a mapping with `epsilon`, `of`
+        (such as ["sex", "age:1+sex"], by columns that have hierarchies) and perhaps `cells`, as in a policy.
     line_of
         From the place of a record in the frame to the line of its file, for messages; `reading.line_of_record`.
 
@@ -166,7 +170,7 @@ def protect(
         max_records=max_records, sample=sample, progress=progress, measure_input=measure_input, queries=queries,
         query_kinds=query_kinds, associations=associations, attacks=attacks, max_linkage=max_linkage,
         max_alone=max_alone, allow_alone=allow_alone, knowledge=knowledge, history=history,
-        usefulness=usefulness, line_of=line_of, **options,
+        usefulness=usefulness, counts=counts, line_of=line_of, **options,
     )  # fmt: skip
     return engine_called("memory").protect(job)
 

@@ -100,6 +100,7 @@ def lay_over(document: dict[str, Any], flags: Flags, folder: Path) -> None:
     _lay_values(document, "history", {key: flags.get(key) for key in HISTORY_FLAGS})
     _lay_ledger(document, flags, folder)
     _lay_usefulness(document, flags.get("useful_for"))
+    _lay_counts(document, flags)
     _lay_population(document, flags, folder)
     if flags.get("seed") is not None:
         document["seed"] = flags["seed"]
@@ -114,6 +115,18 @@ def _lay_usefulness(document: dict[str, Any], target: str | None) -> None:
     before = document.get("usefulness", {})
     if target is not None and before.get("target") != target:
         document["usefulness"] = {**{key: value for key, value in before.items() if key != "kind"}, "target": target}
+
+
+def _lay_counts(document: dict[str, Any], flags: Flags) -> None:
+    """Noisy counts by flags, as the policy would ask for them."""
+    of, epsilon = flags.get("counts"), flags.get("counts_epsilon")
+    if of is None and epsilon is not None and "counts" not in document:
+        raise click.UsageError("--counts-epsilon needs the tables that are counted: --counts 'sex;age:1+sex'.")
+    if of is not None:
+        document["counts"] = {"epsilon": 1.0, **document.get("counts", {})}
+        document["counts"]["of"] = [part.strip() for part in of.split(";") if part.strip()]
+    if epsilon is not None:
+        document["counts"]["epsilon"] = epsilon
 
 
 def _lay_population(document: dict[str, Any], flags: Flags, folder: Path) -> None:

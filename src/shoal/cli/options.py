@@ -396,6 +396,13 @@ useful = _together(
           "release, and what else can be done with it."),
 )  # fmt: skip
 
+counts = _together(
+    "",
+    _flag("--counts", metavar="C;C+C", help="Write noisy counts of persons beside the release, with differential "
+          "privacy: 'sex;age:1+sex', by columns with hierarchies and their levels."),
+    _flag("--counts-epsilon", type=float, metavar="X", help="What all noisy counts together may spend (default: 1)."),
+)  # fmt: skip
+
 _method = _together(
     "Method",
     _flag("--method", metavar="NAME", is_common=True,

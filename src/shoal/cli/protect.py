@@ -79,6 +79,7 @@ What is in DIR may be handed out, but for the folder DIR/steward, which stays wi
               "be repeated.")  # fmt: skip
 @click.option("--keep-person-map", is_flag=True, help="Keep which pseudonym is whom, in DIR/steward.")
 @options.useful
+@options.counts
 @options.policy
 @options.columns
 @options.population

@@ -67,7 +67,7 @@ class Measures:
 
 _CHOICES = (
     "max_suppressed", "max_records", "sample", "max_linkage", "max_alone", "allow_alone", "knowledge", "history",
-    "usefulness",
+    "usefulness", "counts",
 )  # fmt: skip
 """What a policy has beside columns, models, method and mask."""
 _BESIDE = ("progress", "line_of", "views", "writing")

@@ -197,6 +197,7 @@ def _asked(job: Job, *, can_several: bool = False) -> dict[str, Any]:
         "Mining associations with associations=": job.measures.associations,
         "Attacking the release with attacks=": job.measures.attacks,
         "Telling what can still be done with the release with usefulness=": policy.usefulness is not None,
+        "Noisy counts with counts=": policy.counts is not None,
         "A budget with max_suppressed= or max_records=": policy.budget.max_suppressed
         or policy.budget.max_records is not None,
         "A random sample of persons with sample=": policy.budget.sample is not None,

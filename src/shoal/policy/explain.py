@@ -32,6 +32,7 @@ def explain(policy: Policy) -> str:
         *_about_knowledge(policy.knowledge),
         *_about_ledger(policy),
         *_about_usefulness(policy),
+        *_about_counts(policy),
         *_about_population(policy),
     ]
     if policy.safe_cells:
@@ -263,6 +264,16 @@ def _about_usefulness(policy: Policy) -> list[str]:
     if asked is None:
         return []
     return [f"It is measured how well '{asked.target}' can still be predicted from the release (usefulness)."]
+
+
+def _about_counts(policy: Policy) -> list[str]:
+    asked = policy.counts
+    if asked is None:
+        return []
+    return [
+        f"Noisy counts of persons by {listed(asked.of)} leave beside the release, with differential privacy for "
+        f"persons (epsilon {asked.epsilon:g})."
+    ]
 
 
 def _about_population(policy: Policy) -> list[str]:

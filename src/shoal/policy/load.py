@@ -22,6 +22,7 @@ from shoal.policy.policy import (
     BudgetChoices,
     Choices,
     ColumnChoices,
+    CountChoices,
     HistoryChoices,
     KnowledgeChoices,
     Known,
@@ -72,6 +73,7 @@ class _File(Choices):
     ledger: LedgerChoices | None = None
     history: HistoryChoices = HistoryChoices()
     usefulness: UsefulnessChoices | None = None
+    counts: CountChoices | None = None
     population: PopulationChoices | None = None
     decision: Decision | None = None
     preset: str | None = None
@@ -152,6 +154,7 @@ def policy_from_document(document: Document, *, name: str = "The policy", known:
         ledger=file.ledger,
         history=file.history,
         usefulness=file.usefulness,
+        counts=file.counts,
         population=file.population,
         decision=file.decision,
     )

@@ -484,6 +484,30 @@ class UsefulnessChoices(Choices):
     queries: Annotated[StrictInt, Field(ge=0)] = USUAL_QUERIES
 
 
+class CountChoices(Choices):
+    """Noisy counts of persons beside the release, with differential privacy: by which columns, and what they spend."""
+
+    epsilon: Annotated[float, Field(gt=0, le=20)]
+    of: Annotated[list[str], Field(min_length=1)]
+    """The tables: columns joined by a plus, each maybe with the level of its hierarchy behind a colon, "age:1+sex"."""
+    cells: Annotated[StrictInt, Field(ge=1)] = 1
+    """In how many cells of a table a person counts at the most."""
+
+
+def as_counts(given: object) -> CountChoices | None:
+    """Which noisy counts are asked for, from a mapping."""
+    if given is None or isinstance(given, CountChoices):
+        return given
+    try:
+        return CountChoices.model_validate(given)
+    except ValidationError as error:
+        places = ", ".join(sorted({str(fault["loc"][0]) if fault["loc"] else "counts" for fault in error.errors()}))
+        raise ParameterError(
+            "counts must be a mapping with epsilon (above 0, at most 20), of (a list such as ['sex', 'age:1+sex']) and "
+            f"perhaps cells (a whole number). Wrong here: {places}."
+        ) from None
+
+
 def as_usefulness(given: object) -> UsefulnessChoices | None:
     """What usefulness is asked for, from the name of a column or from a mapping."""
     if given is None or isinstance(given, UsefulnessChoices):
@@ -594,6 +618,7 @@ class Policy:
     ledger: LedgerChoices | None = None
     history: HistoryChoices = field(default_factory=HistoryChoices)
     usefulness: UsefulnessChoices | None = None
+    counts: CountChoices | None = None
     population: PopulationChoices | None = None
     decision: Decision | None = None
     folder: Path = field(default=Path(), compare=False, repr=False)
@@ -606,6 +631,7 @@ class Policy:
                 object.__setattr__(self, what, chosen.name)
                 object.__setattr__(self, f"{what}_options", chosen.options)
         object.__setattr__(self, "usefulness", as_usefulness(self.usefulness))
+        object.__setattr__(self, "counts", as_counts(self.counts))
         object.__setattr__(self, "decision", as_decision(self.decision))
         if self.usefulness is not None:
             refuse_unknown_target(self.usefulness.target, self.columns.asked_about)
@@ -657,6 +683,7 @@ class Policy:
         knowledge: Knowledge | None = None,
         history: History | None = None,
         usefulness: str | Mapping[str, Any] | UsefulnessChoices | None = None,
+        counts: Mapping[str, Any] | CountChoices | None = None,
     ) -> Policy:
         """The policy of a run that was started from Python, with a schema and models.
 
@@ -684,6 +711,7 @@ class Policy:
             knowledge=knowledge,
             history=HistoryChoices() if history is None else history_choices(history),
             usefulness=as_usefulness(usefulness),
+            counts=as_counts(counts),
         )
 
     @property

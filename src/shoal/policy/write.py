@@ -43,6 +43,7 @@ def document_of(policy: Policy) -> dict[str, Any]:
         "tables": {name: _without_defaults(table) for name, table in policy.tables.items()},
         "ledger": {} if policy.ledger is None else _without_defaults(policy.ledger),
         "usefulness": {} if policy.usefulness is None else _without_defaults(policy.usefulness),
+        "counts": {} if policy.counts is None else _without_defaults(policy.counts),
         "population": {} if policy.population is None else _without_defaults(policy.population),
         "decision": None if policy.decision is None else decision_table(policy.decision),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
@@ -35,6 +36,7 @@ from shoal.measuring.usefulness import Usefulness, usefulness_of
 from shoal.measuring.utility import Utility
 from shoal.models.contract import Model
 from shoal.policy.policy import USUAL_QUERIES, Policy
+from shoal.publishing.noisy_counts import NoisyCounts
 from shoal.short import Short, ShownInShort
 from shoal.table.safe_harbour import Identifier, safe_harbour
 from shoal.table.schema import Schema
@@ -274,6 +276,8 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
     """How the risk of the release is spread, where an engine counted it that does not hold its records."""
     population: PopulationTable | None = field(default=None, repr=False)
     """The population that the table was drawn from, where a table of it was given; it is never written."""
+    counts: NoisyCounts | None = field(default=None, repr=False)
+    """Noisy counts of persons that leave beside the release, where they were asked for."""
     attacked_persons: int | None = None
     """How many persons are attacked at the most, for `attacked`: 0 tries nothing, None as many as cost little."""
 
@@ -437,12 +441,22 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
             **({} if self.estimates is None else {"estimates": asdict(self.estimates)}),
             **({} if self.safe_harbour is None else {"safe_harbour": [asdict(each) for each in self.safe_harbour]}),
             **({} if self.useful is None else {"usefulness": self.useful.to_dict()}),
+            **({} if self.counts is None else {"counts": self.counts.to_dict()}),
             **self._against(),
             **({} if self.attacked is None else self.attacked.to_dict()),
             "notes": list(self.notes),
             "verdict": self.verdict.to_dict(),
             "before": before,
         }
+
+    @property
+    def spends(self) -> tuple[float, float] | None:
+        """The epsilon and delta of differential privacy that the release and its counts spend; None for none."""
+        own = self.method.spends
+        if self.counts is None:
+            return own
+        epsilon, delta = own or (0.0, 0.0)
+        return float(Fraction(str(epsilon)) + Fraction(str(self.counts.epsilon))), delta
 
     @cached_property
     def changes(self) -> dict[str, dict[str, Any]]:

@@ -31,6 +31,7 @@ from shoal.measuring.spread import SPREAD_NEEDS, RiskSpread, spread_of_risk
 from shoal.models.contract import Model
 from shoal.models.every_table import asked_by_row
 from shoal.policy.history import History
+from shoal.publishing.noisy_counts import NoisyCounts, noisy_counts
 from shoal.table.frames import to_polars
 from shoal.table.roles import refuse_unconfirmed
 from shoal.table.table import Table
@@ -52,6 +53,8 @@ class Coded:
     """The population that the table was drawn from, where there is a table of it."""
     told: dict[str, Any]
     """What is told of persons who were drawn by chance."""
+    counts: NoisyCounts | None = None
+    """Noisy counts of the table as it came, where they are asked for."""
 
 
 def code_table(job: Job, rng: np.random.Generator) -> Coded:
@@ -72,6 +75,7 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
     if job.measures.associations:
         refuse_no_rules(table)
     refuse_sample_of_sample(job)
+    counts = None if job.policy.counts is None else noisy_counts(table, job.policy.counts, made_from_values=_made(job))
     before, spread_before = _measured(table, population) if job.measures.measure_input else (None, None)
     budget = job.policy.budget
     table, sampling = sampled(table, budget.sample, rng)
@@ -86,7 +90,13 @@ def code_table(job: Job, rng: np.random.Generator) -> Coded:
         refuse_shared(schema, table.shared_dates)
     refuse_excluded(table, models)
     refuse_impossible(table, [model for model in of_groups if model.monotone or job.method.starts_from_whole])
-    return Coded(table, models, of_groups, history, before, spread_before, population, sampling)
+    return Coded(table, models, of_groups, history, before, spread_before, population, sampling, counts)
+
+
+def _made(job: Job) -> set[str]:
+    """The columns whose hierarchies are made from the values of the table."""
+    given = {column.name: column.hierarchy for column in job.policy.columns.quasi}
+    return {name for name, each in given.items() if each is not None and each.is_made_from_values}
 
 
 def refuse_sample_of_sample(job: Job) -> None:

@@ -116,6 +116,7 @@ class MemoryEngine(Engine):
                 *grouping.notes,
                 *notes_on_hidden,
                 *note_on_cells([published.frame, *published.tables.values()]),
+                *([] if coded.counts is None else [coded.counts.note()]),
             ),
             kinds={name: column.kind for name, column in table.quasi.items()},
             rounded=steps_shown(table.quasi, grouped, job.mask),
@@ -126,6 +127,7 @@ class MemoryEngine(Engine):
             linkage=linkage,
             history=None if hidden is None else hidden.did,
             population=coded.population,
+            counts=coded.counts,
         )
         release = _measured(release, job.measures)
         if job.policy.usefulness is not None:

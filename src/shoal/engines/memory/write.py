@@ -167,6 +167,8 @@ def _write_what_leaves(release: Release, new: Path, writing: Writing) -> None:
     tables = {f"release.{format}": release.published.frame}
     files = files_of_tables(release.published.tables, format)
     tables |= {file: release.published.tables[name] for name, file in files.items()}
+    if release.counts is not None:
+        tables[f"counts.{format}"] = release.counts.frame
     for file, table in tables.items():
         write_table(
             table, new / file, format, csv=writing.csv, labels=writing.labels or Labels(), safe_cells=writing.safe_cells

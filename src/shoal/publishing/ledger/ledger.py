@@ -340,7 +340,7 @@ class Ledger:
 
     def _with_account(self, found: LedgerCheck, earlier: Sequence[Spent], release: Release) -> LedgerCheck:
         """What is found, with what all releases spend together where one of them promises differential privacy."""
-        account = Account.of([*earlier, release.method.spends])
+        account = Account.of([*earlier, release.spends])
         if not account.releases:
             return found
         return replace(found, account=account, is_overspent=account.passes(self.max_epsilon, self.max_delta))
@@ -384,7 +384,7 @@ class Recording:
                 "records, groups, epsilon, delta) VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (self.entry, made, json.dumps(_spelling_of(table)), self.target.name, str(self.target), str(staging),
                  int(self.in_database), table.n_persons, table.n_records, grouping.n_groups,
-                 *(self.release.method.spends or (None, None))),
+                 *(self.release.spends or (None, None))),
             )  # fmt: skip
             self.number = cursor.lastrowid
             members = zip(_hashes_of_persons(table, self.key), grouping.group_of_person.tolist(),

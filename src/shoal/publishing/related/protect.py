@@ -152,6 +152,8 @@ def _refuse(star: Star, frames: Mapping[str, Any], job: Job) -> None:
         raise ParameterError("Releases of related tables are not kept in a ledger. Leave it out.")
     if job.policy.usefulness is not None:
         raise ParameterError("Usefulness is measured on one table, not on related ones. Leave it out.")
+    if job.policy.counts is not None:
+        raise ParameterError("Noisy counts are made of one table, not of related ones. Leave them out.")
     if any(model.needs & BACKGROUND for model in job.models):
         raise ParameterError("Models that reckon with an adversary's rules are for one table, not for related ones.")
     named = [model.name for model in job.models if model.is_searched]
