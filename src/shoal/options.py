@@ -43,6 +43,7 @@ class Options(TypedDict, total=False):
     degree: Literal["none", "low", "low-medium", "medium", "medium-high", "high"]
     levels: str | Mapping[str, float] | None
     code_extremes: bool
+    also: str | Sequence[Any]
     noise: Literal["centred", "rescaled", "published", "hybrid"]
     distribution: Literal["normal", "uniform", "laplace", "residuals"]
     round_to_domain: bool

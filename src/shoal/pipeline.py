@@ -113,7 +113,7 @@ def protect(
     order, weights, lowest, highest, aggregate, time_limit, missing_matches, importance, most_hidden,
     epsilon, delta, degree, levels
         Options of a method that is given by its name.
-    code_extremes, noise, distribution, round_to_domain, quasi_as, columns, kind, amount, correction,
+    code_extremes, also, noise, distribution, round_to_domain, quasi_as, columns, kind, amount, correction,
     only_outliers, matrix, stays, strength, given, strata, publish_matrix, within, region, similar, rate, at_risk,
     beside, size, by
         Options of a mask that is given by its name.

@@ -101,6 +101,7 @@ DOCUMENTS: list[dict[str, Any]] = [
             "episode": "90 days", "record_steps": [1, 2, 5],
         },
         "usefulness": {"target": "pay", "kind": "classes", "queries": 10},
+        "counts": {"epsilon": 0.5, "of": ["age:1"], "cells": 2},
         "population": {"file": "sqlite:///town.db", "table": "people", "query": "q", "columns": {"age": "alter"}},
         "decision": {
             "purpose": "a", "recipient": "b", "legal_basis": "c", "period": "d", "conditions": "e", "decided_by": "f",

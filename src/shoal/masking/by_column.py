@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from shoal.errors import ParameterError
-from shoal.masking.changing import Changed, Changing
+from shoal.masking.changing import Changed, Changing, changed_by
 from shoal.masking.draws import Draws
+from shoal.masking.publish import Published
 from shoal.parts import option, options_of
 from shoal.registry import Registry
 from shoal.table.table import QuasiColumn, Table
@@ -81,9 +84,36 @@ class ByColumn(Changing):
             steps.append((mask, own))
         return steps
 
+    def steps_beside(self, table: Table) -> list[tuple[Changing, list[QuasiColumn]]]:
+        """The columns of each step where quasi-identifiers are shown by groups: sensitive ones, each named once."""
+        steps = []
+        seen: set[str] = set()
+        for mask in self.masks:
+            if mask.columns is None:
+                raise ParameterError(f"The step '{mask.written}' beside groups must name its columns (columns=).")
+            own = mask.chosen(table)
+            wrong = [each.name for each in own if each.name in table.quasi or each.name in seen]
+            if wrong:
+                raise ParameterError(
+                    f"'{wrong[0]}' is a quasi-identifier, which groups show, or is named by two steps. Beside groups "
+                    "sensitive columns are changed, each by one step."
+                )
+            seen |= {each.name for each in own}
+            steps.append((mask, own))
+        return steps
+
     def change(self, table: Table, columns: Sequence[QuasiColumn], draws: Draws) -> Changed:
         """Its steps change, not the mask itself."""
         raise NotImplementedError("The mask columns changes columns by its steps.")
+
+
+def changed_beside(published: Published, table: Table, also: str, rng: np.random.Generator | None) -> Published:
+    """A release by groups in which sensitive columns are changed too, person by person, as steps say."""
+    steps = ByColumn(by=also).steps_beside(table)
+    done = changed_by(steps, table, rng)
+    order = published.record_of_published
+    shown = [series.gather(order).alias(name) for name, series in done.columns.items()]
+    return replace(published, frame=published.frame.with_columns(shown), book=done.book, told=done.told)
 
 
 def _made(text: str) -> Changing:

@@ -103,19 +103,10 @@ class Changing(Mask):
             )
         steps = self.steps(table)
         self._refuse_unchanged(table, steps)
-        changed: dict[str, pl.Series] = {}
-        book: dict[str, Mapping[str, Any]] = {}
-        told: dict[str, Mapping[str, Any]] = {}
-        for mask, columns in steps:
-            done = mask.change(table, columns, Draws(rng))
-            changed |= done.columns
-            for name in done.columns:
-                book[name] = {"form": FORM, "shown_as": mask.shown_as, **done.book.get(name, {})}
-                told[name] = {"by": mask.written, **done.told.get(name, {})}
-        kept = within_codes(changed, table.schema.codings)
-        shown = {name: partial(_in_order, series) for name, series in kept.items()}
+        done = changed_by(steps, table, rng)
+        shown = {name: partial(_in_order, series) for name, series in done.columns.items()}
         published = published_with(table, np.zeros(table.n_records, np.int32), shown)
-        return with_more(published, book=book, told=told)
+        return with_more(published, book=done.book, told=done.told)
 
     def _refuse_unchanged(self, table: Table, steps: Sequence[tuple[Changing, Sequence[QuasiColumn]]]) -> None:
         """Refuse a quasi-identifier that would be published as it is, or that two masks would change."""
@@ -130,6 +121,22 @@ class Changing(Mask):
                 f"{'it is' if len(exact) == 1 else 'they are'}. Give every quasi-identifier a mask that changes it "
                 "(mask 'columns', with a step for each), or do not publish it."
             )
+
+
+def changed_by(
+    steps: Sequence[tuple[Changing, Sequence[QuasiColumn]]], table: Table, rng: np.random.Generator | None
+) -> Changed:
+    """What steps change, each its own columns."""
+    changed: dict[str, pl.Series] = {}
+    book: dict[str, Mapping[str, Any]] = {}
+    told: dict[str, Mapping[str, Any]] = {}
+    for mask, columns in steps:
+        done = mask.change(table, columns, Draws(rng))
+        changed |= done.columns
+        for name in done.columns:
+            book[name] = {"form": FORM, "shown_as": mask.shown_as, **done.book.get(name, {})}
+            told[name] = {"by": mask.written, **done.told.get(name, {})}
+    return Changed(within_codes(changed, table.schema.codings), book, told)
 
 
 def _in_order(series: pl.Series, order: NDArray[np.int32]) -> pl.Series:

@@ -56,6 +56,11 @@ class Mask(Part):
     formed, no model can be promised, and a limit on who may be linked (`max_linkage`) is needed instead."""
 
     @property
+    def changes_beside(self) -> bool:
+        """Whether it changes other columns too, person by person; later records cannot be masked alike then."""
+        return False
+
+    @property
     def shows_identities(self) -> bool:
         """Whether quasi-identifiers are published as they are, so that a group hides nobody in it."""
         return False

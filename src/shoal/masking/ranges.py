@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.grouping.grouping import Grouping
 from shoal.masking.grouped import GroupedRecords
-from shoal.masking.publish import Mask
+from shoal.masking.publish import Mask, Published, published_by_labels
 from shoal.parts import option
 from shoal.table.coding import Coding
 from shoal.table.columns import CategoryColumn, NumberColumn, has_hierarchy
@@ -36,6 +37,10 @@ class Range(Mask):
     code_extremes
         Where only one person has the lowest or highest value of a column, show the ranges that end there as "17 or
         less" or "at least 90", open where that person's value would stand.
+    also
+        Sensitive columns that are changed besides, person by person, by masks as those of the mask columns:
+        "noise:columns=income:amount=0.2; pram:columns=job". In Python also a list of masks. Models are recounted from
+        what is published then.
 
     Notes
     -----
@@ -47,6 +52,9 @@ class Range(Mask):
     code_extremes: bool = field(
         default=False, metadata=option("Top- and bottom-code an extreme value that only one person has.")
     )
+    also: str | Sequence[Any] = field(
+        default="", metadata=option("Change sensitive columns besides, such as 'noise:columns=income:amount=0.2'.")
+    )
     name: ClassVar[str] = "range"
     form: ClassVar[str] = "generalized"
     title: ClassVar[str] = "Ranges and sets"
@@ -55,8 +63,31 @@ class Range(Mask):
     engines: ClassVar[frozenset[str]] = frozenset({"memory", "stream", "spark"})
     has_scheme: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        if self.also:
+            from shoal.masking.by_column import ByColumn
+
+            object.__setattr__(self, "also", ByColumn(by=self.also).by)
+        super().__post_init__()
+
+    @property
+    def changes_beside(self) -> bool:
+        """Where it changes sensitive columns too."""
+        return bool(self.also)
+
+    def publish(self, table: Table, grouping: Grouping, *, rng: np.random.Generator | None = None) -> Published:
+        """The labels of groups, and what else is changed."""
+        published = published_by_labels(table, grouping, self)
+        if not self.also:
+            return published
+        from shoal.masking.by_column import changed_beside
+
+        return changed_beside(published, table, str(self.also), rng)
+
     def why_not_on(self, engine: str) -> list[str]:
-        """Why an engine does not code extremes."""
+        """Why an engine does not change other columns, or code extremes."""
+        if self.also:
+            return ["also changes persons one by one, which is done in memory."]
         if not self.code_extremes:
             return []
         if engine == "stream":

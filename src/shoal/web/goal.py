@@ -372,7 +372,7 @@ def protection_with(goal: Mapping[str, Any], models: Mapping[str, Any], protecti
     It names the preset that the goal began with, as long as the models ask for all of it.
     """
     beside = beside_of(goal, protection)
-    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "column_labels")}
+    kept = {key: value for key, value in protection.items() if key in ("knowledge", "seed", "column_labels", "counts")}
     kept |= {"history": beside["history"]} if beside["history"] else {}
     if goal.get("options", {}).get("safe_cells"):
         kept["safe_cells"] = True

@@ -85,7 +85,7 @@ ONE_OF = {
 KINDS = ("auto", "number", "nominal", "ordered", "date")
 PROTECTION_KEYS = (
     "preset", "models", "method", "mask", "budget", "knowledge", "history", "seed", "safe_cells", "column_labels",
-    "usefulness", "ledger",
+    "usefulness", "counts", "ledger",
 )  # fmt: skip
 DATA_KEYS = ("sources", "person_file", "join_on", "rename", "tables", "csv", "read_as", "mend")
 """The choices that make the table."""

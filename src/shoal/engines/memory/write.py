@@ -189,7 +189,7 @@ def _write_what_stays(release: Release, steward: Path, writing: Writing) -> None
         write_json(steward / "rules.json", release.rules.to_dict())
     groups = pl.DataFrame({"group": published.group_of_record}).with_row_index("record")
     groups.write_parquet(steward / "groups.parquet")
-    if release.mask.has_scheme:
+    if release.mask.has_scheme and not release.mask.changes_beside:
         scheme_of(release.table, published, release.mask).write_parquet(steward / "scheme.parquet")
     if writing.keep_person_map:
         _write_person_map(release, steward / "persons.parquet")

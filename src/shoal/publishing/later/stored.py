@@ -58,6 +58,11 @@ def read_stored(folder: str | Path, policy: Policy | None = None) -> Stored:
         raise ParameterError(
             "Later records are added to a release of one table, not of related ones. Make a new release of all records."
         )
+    if policy.mask_options.get("also"):
+        raise ParameterError(
+            "The release changes columns person by person (also), and later records could not be changed alike. Make a "
+            "new release of all records."
+        )
     if not (folder / SCHEME).is_file():
         raise ParameterError(
             f"The release has no '{SCHEME}', so later records cannot be masked by its groups. The masks range, mean "

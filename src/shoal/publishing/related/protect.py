@@ -148,6 +148,8 @@ def _refuse(star: Star, frames: Mapping[str, Any], job: Job) -> None:
     if not job.mask.has_scheme:
         known = [name for name, offered in MASKS.items() if offered.has_scheme]
         raise ParameterError(f"Related tables keep their shape with the masks {', '.join(known)} only.")
+    if job.mask.changes_beside:
+        raise ParameterError("Columns are changed person by person (also) in one table, not in related ones.")
     if job.policy.ledger is not None:
         raise ParameterError("Releases of related tables are not kept in a ledger. Leave it out.")
     if job.policy.usefulness is not None:
