@@ -17,7 +17,7 @@ def is_refused(method: Any, frame: pl.DataFrame, schema: Schema, models: Sequenc
     """Whether there are fewer than 2m persons, a number is missing, or there is nothing to mix."""
     if method.name not in SPANNED:
         return False
-    asked = [int(model.asked) for model in models if model.name in ("k-anonymity", "person-k-anonymity")]
+    asked = [int(model.asked) for model in models if model.name in ("k-anonymity", "person-k-anonymity", "subset-k")]
     m = method.m or max(asked, default=3)
     n_persons = frame[schema.person].n_unique() if schema.person else len(frame)
     misses_a_number = any(frame[name].dtype.is_numeric() and frame[name].null_count() for name in schema.quasi_names)

@@ -33,6 +33,9 @@ FAR_APART = 1e3
 NEIGHBOURS = 8
 """How many near groups a broken group looks at for one that has not changed in the same round."""
 
+OF_SIZE = ("k-anonymity", "person-k-anonymity", "subset-k")
+"""Models that say how many persons a group has."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mdav(Method):
@@ -151,7 +154,9 @@ class Mdav(Method):
 
     def _size(self, table: Table, models: Sequence[Model]) -> int:
         """The persons per group; warns where there are too few for two groups."""
-        asked = [int(model.asked) for model in models if model.name in ("k-anonymity", "person-k-anonymity")]
+        asked = [
+            int(model.asked) for model in models if model.name in ("k-anonymity", "person-k-anonymity", "subset-k")
+        ]
         m = self.m if self.m is not None else max(asked, default=FEWEST)
         if self.m is not None and m > table.n_persons:
             raise ParameterError(
