@@ -22,6 +22,7 @@ class RelatedCard:
 
     def __init__(self, app: App, view: PageView, changed: Callable[[], None]) -> None:
         self.app, self.view, self.changed = app, view, changed
+        self.is_asked = False
         self.place = ui.element("div").classes("sh-wide")
         self.draw()
 
@@ -37,26 +38,38 @@ class RelatedCard:
         if len(chosen.sources) < 2 or chosen.person_file is not None:
             return
         job = self.app.jobs.latest("relate")
+        if self.is_asked and job is not None and not job.is_running:  # it ended while other things were drawn
+            self._suggested(job)
+            return
         with self.place, layout.card("How the files belong together"):
             if job is not None and job.is_running:
                 layout.show_job(job, on_end=self._suggested)
             elif chosen.tables:
                 self._tables()
             else:
-                ui.label("They are parts of one table, with the same columns, and are put under one another.")
-                layout.button("They are several tables that belong together", self._relate)
+                columns = [set(looking.columns_of(self.app.project, source)) for source in chosen.sources]
+                is_one = all(each == columns[0] for each in columns)
+                ui.label("They are parts of one table, with the same columns, and are put under one another." if is_one
+                         else "Their columns differ. Are they several tables, joined by keys? Or parts of one table "
+                         "whose columns have different names? Then say below which mean the same.")  # fmt: skip
+                layout.button("They are several tables that belong together", self._relate,
+                              kind="plain" if is_one else "primary")  # fmt: skip
                 if job is not None and job.state == "failed":
                     layout.note(job.error or "", tone="bad")
 
     def _relate(self) -> None:
+        self.is_asked = True
         self.app.jobs.start("relate", "shoal.web.looking:relate", depends_on="data", keep_as="related", replace=True)
         self.draw()
 
     def _suggested(self, job: WebJob) -> None:
+        self.is_asked = False
         result = self.app.project.result("related")
         self.view.catch_up()
         if job.state == "done" and result is not None and not result.is_stale:
             self._save(result.data["tables"])
+        elif job.state == "done":  # one more file came meanwhile
+            self._relate()
         else:
             self.draw()
 
