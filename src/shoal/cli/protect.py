@@ -116,7 +116,7 @@ def protect(files: tuple[str, ...], output: str, engine: str, as_json: bool, **f
         job = read_into(job, files, flags, ledger)
     with say.progress_bar() as progress, say.warnings_as_notes() as told:
         release = chosen.protect(replace(job, progress=progress))
-    answer = {**release.to_dict(), "seconds": time.perf_counter() - clock, "folder": output}
+    answer = {**release.to_dict(with_changes=as_json), "seconds": time.perf_counter() - clock, "folder": output}
     if ledger is not None and ledger.found is not None:
         answer["ledger"] = ledger.found.to_dict()
     say.say_notes(note for note in release.notes if note not in told)

@@ -419,8 +419,11 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
         assert setting.origin is not None
         return replace(setting, frame=setting.frame[order], origin=setting.origin[order])
 
-    def to_dict(self) -> dict[str, object]:
-        """The keys of the JSON contract; those of the input stand under "before"."""
+    def to_dict(self, *, with_changes: bool = True) -> dict[str, object]:
+        """The keys of the JSON contract; those of the input stand under "before".
+
+        Without `changes`, which compare every published cell with the original, where nobody is shown them.
+        """
         before = None if self.before is None else {**self.before.to_dict(), "loss": 0.0, "ane": 0.0}
         return {
             **self.risk.to_dict(),
@@ -431,7 +434,7 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
             "lone_ends": {name: dict(counted) for name, counted in self.lone_ends.items()},
             "rounded": dict(self.rounded),
             **self.told,
-            "changes": self.changes,
+            **({"changes": self.changes} if with_changes else {}),
             **({} if self.shared_dates is None else {"shared_dates": self.shared_dates.to_dict()}),
             **({} if self.history is None else {"history": self.history.to_dict()}),
             **self._perturbed(),
