@@ -44,10 +44,18 @@ def cells_that_run(frame: pl.DataFrame) -> dict[str, int]:
     for column in frame.iter_columns():
         n_cells = int(_is_name_that_runs(column.name))
         if _is_text(column):
-            n_cells += int(_runs(column.cast(pl.String)).sum())
+            n_cells += _n_that_run(column)
         if n_cells:
             found[column.name] = n_cells
     return found
+
+
+def _n_that_run(column: pl.Series) -> int:
+    """How many cells a spreadsheet would run; of categories each is looked at once."""
+    if column.dtype == pl.String:
+        return int(_runs(column).sum())
+    counts = column.rename("text").value_counts(name="n")
+    return int(counts["n"].filter(_runs(counts["text"].cast(pl.String))).sum())
 
 
 def note_on_cells(frames: Iterable[pl.DataFrame]) -> list[str]:
