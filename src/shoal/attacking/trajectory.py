@@ -20,6 +20,7 @@ from shoal.attacking.remedies import no_ids
 from shoal.attacking.setting import Setting
 from shoal.errors import ParameterError
 from shoal.judging.observation import number_equal
+from shoal.kernels import counting
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.models.histories import HIDDEN
 from shoal.parts import option
@@ -133,9 +134,16 @@ def _items_shown(setting: Setting, columns: Sequence[str]) -> tuple[IntArray, in
     number, n_items = np.zeros(len(setting.frame), np.int64), 1
     for name in columns:
         codes, distinct = code_values(setting.frame[name])
-        shown, number = np.unique(number * (len(distinct) + 1) + codes, return_inverse=True)
-        number, n_items = number.reshape(-1), len(shown)
+        number, n_items = _numbered(number * (len(distinct) + 1) + codes)
     return number, n_items
+
+
+def _numbered(keys: IntArray) -> tuple[IntArray, int]:
+    """Keys numbered in their order, and how many different ones there are."""
+    found, distinct = counting.number_distinct(keys)
+    number = np.empty(len(distinct), np.int64)
+    number[np.argsort(distinct)] = np.arange(len(distinct))
+    return number[found], len(distinct)
 
 
 def _knows(n_known: int, also: str) -> str:
@@ -207,16 +215,20 @@ class _Holdings:
         _, first, count = np.unique(self.kind, return_index=True, return_counts=True)
         return first.astype(np.int64), count
 
-    def count_having(self, known: IntArray) -> IntArray:
-        """How many persons have all items of each line of `known`."""
-        somebody, count = self.alike
+    @cached_property
+    def _by_item(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Kinds of persons and their items: as pairs in order, the kinds by item, and where those of an item start."""
+        somebody, _ = self.alike
         length = self.sizes[somebody]
         kind = np.repeat(np.arange(len(somebody)), length)
         item = self.item[np.arange(int(length.sum())) + np.repeat(
             self.start[somebody] - np.append(0, np.cumsum(length)[:-1]), length)]  # fmt: skip
-        pairs = np.sort(kind * self.n_items + item)
-        order = np.argsort(item, kind="stable")
-        by_item, start_of_item = kind[order], np.searchsorted(item[order], np.arange(self.n_items + 1))
+        order = counting.order_by_code(item, self.n_items, np.arange(len(item), dtype=np.int32))
+        return np.sort(kind * self.n_items + item), kind[order], counting.start_of_code(item, self.n_items)
+
+    def count_having(self, known: IntArray) -> IntArray:
+        """How many persons have all items of each line of `known`."""
+        (somebody, count), (pairs, by_item, start_of_item) = self.alike, self._by_item
         n_having = np.diff(start_of_item)
         rarest = known[np.arange(len(known)), n_having[known].argmin(axis=1)]
         found = np.zeros(len(known), np.int64)
