@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.attacking.contract import DoesNotApply
-from shoal.judging.observation import code_of_hidden, number_equal
+from shoal.judging.observation import code_of_hidden, number_equal, number_persons
 from shoal.judging.values_apart import names_of_counts
 from shoal.masking.shown_labels import as_texts
 from shoal.models.exact import IntArray
@@ -92,7 +92,11 @@ class AttackersView:
         place, n_places = number_equal([*shown, frame[GROUP]] if setting.is_apart else shown)
         person, n_persons = np.arange(len(frame)), len(frame)
         if setting.shows_persons and schema.person is not None:
-            codes, n_persons = persons_of(frame, schema)
+            names = frame[schema.person]
+            is_whole = not names.null_count()  # which person is which number does not matter
+            codes, n_persons = (
+                number_persons(names, schema.spelling_of(schema.person)) if is_whole else persons_of(frame, schema)
+            )
             person = codes.astype(np.int64)
         group_of_place, n_groups = np.arange(n_places), n_places
         if setting.is_apart:

@@ -386,11 +386,12 @@ def are_one_only_where_equal(words: NDArray[np.int64], spelling: str) -> bool:
 def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:
     """Number records that are equal in all columns alike, in the order in which they first appear.
 
-    Texts and categories are compared by the numbers of categories. Equal records of other columns have equal hashes;
-    that records of equal hashes are equal is looked up, column by column. Where two are not, values are coded instead.
+    Texts and categories are compared by the numbers of categories, whole numbers by how far they are from the lowest.
+    Equal records of other columns have equal hashes; that records of equal hashes are equal is looked up, column by
+    column. Where two are not, values are coded instead.
     """
-    if all(column.dtype in TEXTS for column in columns):
-        return number_alike(_numbers_of_categories(column) for column in columns)
+    if all(column.dtype in TEXTS or _is_narrow(column) for column in columns):
+        return number_alike(map(_numbers_of, columns))
     values = pl.DataFrame([_as_compared(column).alias(str(place)) for place, column in enumerate(columns)])
     key = np.zeros(len(values), np.uint64)
     for own in values.select(pl.all().hash()):
@@ -406,8 +407,19 @@ def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:
     return number_alike([(codes, len(distinct) + 1) for codes, distinct in coded])
 
 
-def _numbers_of_categories(column: pl.Series) -> tuple[Codes, int]:
-    """The number of the category of each record, and how many numbers there may be; the last is that of missing."""
+def _is_narrow(column: pl.Series) -> bool:
+    """Whether a column holds whole numbers that are near enough to each other to be numbered by their distances."""
+    if not column.dtype.is_integer() or len(column) == column.null_count():
+        return False
+    return int(column.max()) - int(column.min()) < 2**31 - 2  # type: ignore[arg-type]
+
+
+def _numbers_of(column: pl.Series) -> tuple[NDArray[np.integer], int]:
+    """The number of the value of each record, and how many numbers there may be; the last is that of missing."""
+    if column.dtype.is_integer():
+        low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
+        above = (column.cast(pl.Int128) if column.dtype.is_unsigned_integer() else column.cast(pl.Int64)) - low
+        return above.fill_null(high - low + 1).cast(pl.Int64).to_numpy(), high - low + 2
     numbers = (_as_categories(column) if column.dtype == pl.String else column).to_physical()
     missing = int(numbers.max() or 0) + 1  # type: ignore[arg-type]
     return (numbers.cast(pl.UInt32).fill_null(missing) if numbers.null_count() else numbers).to_numpy(), missing + 1

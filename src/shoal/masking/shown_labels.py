@@ -19,6 +19,7 @@ from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.table.columns import CategoryColumn, NumberColumn, code_values, has_hierarchy
 from shoal.table.label_sets import EVERYTHING, MISSING, ends_in, labels_in, listed_in
 from shoal.table.levels import texts_in_hierarchy
+from shoal.table.spelling import TEXTS
 from shoal.table.table import QuasiColumn
 
 OR_MISSING = f" or {MISSING}"
@@ -116,7 +117,7 @@ def read_labels(column: QuasiColumn, texts: Sequence[str | None], *, form: str) 
 
 def labels_of_rows(column: QuasiColumn, shown: pl.Series, *, form: str) -> tuple[RangeLabels | SetLabels, IntArray]:
     """The different labels of a published column, read, and which of them each row shows."""
-    codes, distinct = code_values(as_texts(shown))
+    codes, distinct = code_values(shown if shown.dtype in TEXTS else as_texts(shown))
     texts = [*distinct.to_list(), None]
     n_labels = len(texts) if codes.max(initial=-1) == len(distinct) else len(distinct)
     return read_labels(column, texts[:n_labels], form=form), codes.astype(np.int64)

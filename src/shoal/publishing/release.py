@@ -415,7 +415,9 @@ class Release(Attackable, ShownInShort, Generic[FrameT]):
 
     def _setting_in_order(self) -> Setting:
         """As `setting`, in the order of the original: a seed draws the same targets whatever the secret order is."""
-        setting, order = self.setting(), np.argsort(self.published.record_of_published, kind="stable")
+        setting, at = self.setting(), self.published.record_of_published
+        order = np.empty(len(at), np.int64)
+        order[at] = np.arange(len(at))
         assert setting.origin is not None
         return replace(setting, frame=setting.frame[order], origin=setting.origin[order])
 
