@@ -22,6 +22,7 @@ from shoal.errors import CannotSatisfyError, ParameterError, PolicyError
 from shoal.judging.observation import Observation
 from shoal.models.counts import BACKGROUND
 from shoal.policy import Policy
+from shoal.policy.explain import explain
 from shoal.policy.write import document_of, toml_of
 from shoal.table.adversary import Known
 from shoal.table.columns import category_column
@@ -210,6 +211,25 @@ def test_a_release_is_verified_from_what_is_written(mask: str, about: dict[str, 
     assert recounted["posterior"]["reached"] == pytest.approx(reached["posterior"])
 
 
+def test_mined_chances_are_listed_and_can_be_struck_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    patients().write_csv("patients.csv")
+    columns = '[columns]\nperson = "who"\nquasi = ["sex:nominal", "age:number"]\nsensitive = ["disease"]\n'
+    Path("patients.toml").write_text(f"{columns}[knowledge]\nchances = true\n", encoding="utf-8")
+    mining = ["mine", "patients.csv", "--policy", "patients.toml", "--csv", "rules.csv"]
+    listed = CliRunner().invoke(cli, mining)
+    assert listed.exit_code == 0, listed.output
+    rows = pl.read_csv("rules.csv")
+    likely_rows = rows.filter(pl.col("lift") > 0)
+    assert len(likely_rows)
+    line = likely_rows["rule"][0]
+    assert line in listed.stdout
+    Path("patients.toml").write_text(f"{columns}[knowledge]\nchances = true\nstrike = [{line}]\n", encoding="utf-8")
+    again = CliRunner().invoke(cli, [*mining, "--overwrite"])
+    assert again.exit_code == 0, again.output
+    assert len(pl.read_csv("rules.csv")) == len(rows) - 1
+
+
 def test_a_policy_says_all_of_it(tmp_path: Path) -> None:
     text = """
 [columns]
@@ -227,4 +247,5 @@ facts = [{ when = { sex = "f" }, value = { disease = "migraine" }, chance = 0.6 
     assert policy.knowledge.facts[0].chance == 0.6
     (tmp_path / "again.toml").write_text(toml_of(document_of(policy)), encoding="utf-8")
     assert Policy.load(tmp_path / "again.toml").knowledge == policy.knowledge
+    assert "with a chance of 0.6" in " ".join(explain(policy).split())
     assert shoal.protect(patients(), policy, seed=1).verdict.holds

@@ -114,12 +114,14 @@ def _write_csv(rules: Rules, path: Path) -> None:
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["when", "never", "support", "expectation", "source", "rule"])
+    has_chances = not all(rule.is_never for rule in rules)
+    writer.writerow(["when", "never", "support", "expectation", "source", "rule", *["lift"] * has_chances])
     for rule in rules:
         when = " and ".join(f"{item.column} = {item.node}" for item in rule.when)
         never = f"{rule.never.column} = {rule.never.node}"
         expectation = "" if rule.expectation is None else rule.expectation
-        writer.writerow([when, never, rule.support, expectation, rule.source, _line(rule)])
+        lift = [rule.lift] * has_chances  # 0: never
+        writer.writerow([when, never, rule.support, expectation, rule.source, _line(rule), *lift])
     try:
         path.write_text(text.getvalue(), encoding="utf-8", newline="")
     except OSError as error:

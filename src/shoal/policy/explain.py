@@ -245,7 +245,15 @@ def _about_knowledge(knowledge: Knowledge | None) -> list[str]:
         told.append(f"Struck out of these rules, since nobody is taken to know them: {len(knowledge.strike):,}.")
     for fact in knowledge.facts:
         known = listed([f"'{item.column}' is {item.node}" for item in fact.when])
-        told.append(f"It is known that, where {known}, '{fact.never.column}' is never {fact.never.node}.")
+        value = f"'{fact.never.column}' is {{}}{fact.never.node}"
+        if fact.is_never:
+            told.append(f"It is known that, where {known}, {value.format('never ')}.")
+        elif fact.chance is not None:
+            told.append(f"It is believed that, where {known}, {value.format('')} with a chance of {fact.chance:g}.")
+        else:
+            told.append(f"It is believed that, where {known}, {value.format('')} {fact.lift:g} times as often.")
+    if knowledge.chances:
+        told.append("Rules with exceptions are mined too: who has a value more or less often than others.")
     return told
 
 

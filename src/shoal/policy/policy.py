@@ -343,7 +343,7 @@ def _as_rule(value: Any) -> Any:
     form = '{ when = { sex = "male" }, never = { disease = "ovarian cancer" } }'
     if not isinstance(value, Mapping):
         raise ValueError(f"a rule must be a table such as {form}.")
-    strangers = [key for key in value if key not in ("when", "never", "value", "chance")]
+    strangers = [key for key in value if key not in ("when", "never", "value", "chance", "lift")]
     if strangers:
         raise ValueError(f"a rule has no key '{strangers[0]}'. It is a table such as {form}.")
     try:

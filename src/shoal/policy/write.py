@@ -147,7 +147,7 @@ def _knowledge(knowledge: Knowledge | None) -> dict[str, Any] | None:
 def rule_table(rule: Rule) -> dict[str, Any]:
     """A rule as it stands in `strike` and `facts`; `value_text` makes one line of it."""
     told = rule.to_dict()
-    return {key: told[key] for key in ("when", "never", "value", "chance") if key in told}
+    return {key: told[key] for key in ("when", "never", "value", "chance", "lift") if key in told}
 
 
 def models_table(models: tuple[Model, ...]) -> dict[str, Any]:
