@@ -557,7 +557,7 @@ balance-tree with matching diversity and frequency l-diversity, so that no value
 ### How Anatomy settles ties
 
 Anatomy takes one record of each of the l commonest values that are left, and which of equally common ones it does not
-say. Ours takes them in the order of the values; with an order that is drawn for each run its errors are others:
+say. Ours takes them in the order of the values; with an order that is drawn for each run its errors differ a little:
 
 {parts.part("ties", lambda: ties(of))}
 
@@ -643,14 +643,14 @@ def found(of: Adult) -> str:
         method: {
             least: [of.mean(number, method, least) for number in (confidence_error, count_error(of))] for least in LS
         }
-        for method in METHODS_COMPARED
+        for method in (*METHODS_COMPARED, RANDOM_TIES)
     }
 
-    def where_worse(method: str) -> str:
+    def where_worse(method: str, than: str = "Anatomy") -> str:
         worse = [
             str(least)
             for least in LS
-            if any(own >= other for own, other in zip(errors[method][least], errors["Anatomy"][least], strict=True))
+            if any(own >= other for own, other in zip(errors[method][least], errors[than][least], strict=True))
         ]
         return f"at l = {', '.join(worse)}" if worse else "at no l"
 
@@ -678,7 +678,8 @@ def found(of: Adult) -> str:
   first, and {over["rarest"]} of {of.table.n_records:,} records are left over at l = {
         DEFAULT_L
     }; they join groups, which
-  grow. How Anatomy settles ties matters here: see [the table](#how-anatomy-settles-ties).
+  grow. Against Anatomy with ties settled at random it is so {where_worse("rarest", RANDOM_TIES)}:
+  see [the table](#how-anatomy-settles-ties).
   Taking the commonest value first leaves {over["balanced"]} over, and is as bad or worse {where_worse("balanced")}.
 - **Similar persons first** has an error as large as Anatomy's {where_worse("similar")}, and leaves
   {over["similar"]} records over. At l = {DEFAULT_L} confidence and COUNT errors are {both("similar")}, against
