@@ -413,7 +413,7 @@ _method = _together(
 _mask = _together(
     "Mask",
     _flag("--mask", metavar="NAME", is_common=True,
-          help=f"What is shown of a group: {', '.join(get_args(MaskName))} (default: {get_args(MaskName)[0]})."),
+          help=f"What is shown: {', '.join(get_args(MaskName))} (usually {get_args(MaskName)[0]})."),
     flags_of("mask"),
 )  # fmt: skip
 
