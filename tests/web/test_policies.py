@@ -92,8 +92,10 @@ DOCUMENTS: list[dict[str, Any]] = [
         "safe_cells": True,
         "column_labels": True,
         "knowledge": {
-            "min-expectation": "0.8", "max-len": 2, "margin": {"age": "1.5"}, "conjunction": "minimum",
-            "strike": [RULE], "facts": [{"when": {"sex": "f"}, "never": {"disease": "cold"}}],
+            "min-expectation": "0.8", "max-len": 2, "margin": {"age": "1.5"}, "conjunction": "minimum", "chances": True,
+            "strike": [RULE],
+            "facts": [{"when": {"sex": "f"}, "never": {"disease": "cold"}},
+                      {"when": {"sex": "m"}, "value": {"disease": "cold"}, "chance": 0.4}],
         },
         "ledger": {"file": "ledger", "key": "key", "mode": "refuse", "max_epsilon": 2.5, "max_delta": 0.001},
         "history": {
