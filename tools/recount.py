@@ -972,8 +972,8 @@ def history_k(persons: list[list[dict[str, Cell]]], asked: Parameters, columns: 
 
 
 def _hides_enough(persons: list[list[dict[str, Cell]]], asked: Parameters, columns: list[str]) -> bool:
-    """Whether nothing is hidden, or k persons hide as much as is known."""
-    m, n_hiding = int(asked.get("m", 1)), 0
+    """Whether nothing is hidden, or k persons hide as much as is known, or as anybody has records."""
+    m, n_hiding = min(int(asked.get("m", 1)), max(len(records) for records in persons)), 0
     if not any(record[name] == HIDDEN for records in persons for record in records for name in columns):
         return True
     for records in persons:

@@ -143,16 +143,18 @@ def shares_hidden(
 ) -> bool:
     """Whether in every group k persons hide m values of every column, or what is hidden is that of k like any label.
 
-    Of whole records: whether k persons have m records of which nothing is shown.
+    Of whole records: whether k persons have m records of which nothing is shown. Where nobody of the group has m
+    records, as many as anybody has are enough.
     """
     for persons in records_of_persons(records, by_group=by_group).values():
         hiding = 0
+        enough = min(m, max(len(own) for own in persons.values()))
         for own in persons.values():
             labels = [[record[2 + column] for column in columns] for record in own]
             if knows == "values":
-                hiding += all(sum(row[at] == HIDDEN for row in labels) >= m for at in range(len(columns)))
+                hiding += all(sum(row[at] == HIDDEN for row in labels) >= enough for at in range(len(columns)))
             else:
-                hiding += sum(all(label == HIDDEN for label in row) for row in labels) >= m
+                hiding += sum(all(label == HIDDEN for label in row) for row in labels) >= enough
         of_group = [record for own in persons.values() for record in own]
         is_hidden = any(record[2 + column] == HIDDEN for record in of_group for column in columns)
         shown = as_shared(of_group)

@@ -113,16 +113,20 @@ class HistoryCounts:
     def _who_hides(self, columns: Sequence[str], m: int, knows: Knows) -> IntArray:
         """How many persons of each group have a pseudonym with m hidden values in every column.
 
-        Where whole records are known: with m records that show nothing.
+        Where whole records are known: with m records that show nothing. Where no pseudonym of the group has m records,
+        with as many as the longest has: nobody can know more values of one column.
         """
         pseudonym = self.person_of_record if self.pseudonym_of_record is None else self.pseudonym_of_record
         hidden = [self.codes[name] == NOTHING for name in columns]
         if knows != "values":
             hidden = [np.logical_and.reduce(hidden)] if hidden else []
         _, first, number = np.unique(alike([self.group_of_record, pseudonym]), return_index=True, return_inverse=True)
+        most = np.zeros(self.n_groups, np.int64)
+        np.maximum.at(most, self.group_of_record[first], np.bincount(number, minlength=len(first)))
         does = np.ones(len(first), np.bool_)
         for each in hidden:
-            does &= np.bincount(number[each], minlength=len(first)) >= m
+            n_hidden = np.bincount(number[each], minlength=len(first))
+            does &= n_hidden >= np.minimum(m, most)[self.group_of_record[first]]
         group, person = self.group_of_record[first][does], self.person_of_record[first][does]
         _, one = np.unique(alike([group, person]), return_index=True)
         return np.bincount(group[one], minlength=self.n_groups)
