@@ -154,20 +154,22 @@ def group_by_histories(
     The groups of a large table are those of the quick form, moved. Every group meets every model; with weight 0 they
     are those of the method.
 
-    Where what is lost is measured and the number of records is not known, groups of other tables are merged with near
-    ones while that lowers the loss, as Poulis and others (2013) do, in place of all this: what histories have in common
-    tells little of what pairs of values lose. It takes models that merging keeps.
+    Where what is lost is measured and the number of records is not known, the groups that a table which is not large
+    has without all this are merged with near ones while that lowers the loss, as Poulis and others (2013) do, and those
+    are taken that lose less. It takes models that merging keeps.
     """
     _check(table, columns, k, weight)
     if weight == 0:
         return method.group(table, models, progress, rng=rng)
     work = _Work.of(table, models, columns, k, weight, with_counts, hierarchies)
-    may_merge = all(model.monotone for model in models) and not with_counts and not _is_large(table)
-    if measured is not None and may_merge:
-        return work.merged(method.group(table, models, progress, rng=rng), measured, progress)
     asked = _best_size(method, work, measured, rng)
     first = method.quick() if _is_large(table) else method
-    return work.gathered(first.group(table, asked, progress, rng=rng), RAMPS, progress)
+    groups = work.gathered(first.group(table, asked, progress, rng=rng), RAMPS, progress)
+    may_merge = all(model.monotone for model in models) and not with_counts and not _is_large(table)
+    if measured is None or not may_merge:
+        return groups
+    merged = work.merged(method.group(table, models, progress, rng=rng), measured, progress)
+    return min(merged, groups, key=lambda each: work.measured_in_all(each, measured))
 
 
 def _is_large(table: Table) -> bool:
@@ -478,6 +480,11 @@ class _Work:
         is_rare = n_persons < self.k
         of_item = shown.price[pairs[start[is_rare]] % len(shown.price)]
         return lost + float((of_item * n_persons[is_rare]).sum())
+
+    def measured_in_all(self, grouping: Grouping, measured: Measured) -> float:
+        """What a grouping loses where histories are measured."""
+        everybody, group = np.arange(self.table.n_persons), grouping.group_of_person.astype(np.int64)
+        return float(self._measured_of(measured, everybody, group, grouping.n_groups).sum())
 
     def _measured_of(self, measured: Measured, persons: IntArray, group: IntArray, n_groups: int) -> FloatArray:
         """What the persons of each group lose where histories are measured."""

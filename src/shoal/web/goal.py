@@ -27,7 +27,7 @@ from shoal.policy.numbers import persons_or_share
 from shoal.policy.presets import PRESETS, is_kept_by
 
 if TYPE_CHECKING:
-    from shoal.parts import Part
+    from shoal.parts import Option, Part
     from shoal.policy import Policy
 Plain = dict[str, Any]
 OPTIONS: Plain = {
@@ -146,21 +146,28 @@ STARTS = {"k": "5", "l": "2", "alpha": "0.5", "beta": "1", "delta": "1", "c": "0
 
 
 def further_models() -> Plain:
-    """The models that have no slider and whose needed parameters are numbers, all unticked."""
+    """The models that have no slider and whose needed parameters are numbers, all unticked.
+
+    Their whole numbers that have a value unless told are parameters too, such as how many values are known.
+    """
     from shoal.models import MODELS
     from shoal.parts import options_of
 
     slides = {slide.name for slide in SLIDES}
-    needed = {
-        name: [each for each in options_of(model) if each.is_needed]
+    taken = {
+        name: [each for each in options_of(model) if each.is_needed or (each.kind is int and each.default is not None)]
         for name, model in MODELS.items()
         if name not in slides
     }
     return {
-        name: {"on": False, "value": {each.name: STARTS.get(each.name, "0.5") for each in options}}
-        for name, options in needed.items()
-        if options and all(each.kind in (int, float) for each in options)
+        name: {"on": False, "value": {each.name: _start_of(each) for each in options}}
+        for name, options in taken.items()
+        if any(each.is_needed for each in options) and all(each.kind in (int, float) for each in options)
     }
+
+
+def _start_of(option: Option) -> str:
+    return STARTS.get(option.name, "0.5") if option.is_needed else str(option.default)
 
 
 def value_of_further(value: Mapping[str, str]) -> Plain:
