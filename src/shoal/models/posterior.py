@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.models.background import BackgroundCounts
-from shoal.models.contract import Dial, Model, as_share
+from shoal.models.contract import Model, as_share
 from shoal.models.counts import BACKGROUND, GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction
 from shoal.parts import option
@@ -61,7 +61,6 @@ class Posterior(Model):
     name: ClassVar[str] = "posterior"
     needs: ClassVar[frozenset[str]] = BACKGROUND
     higher_is_safer: ClassVar[bool] = False
-    dial: ClassVar[Dial | None] = Dial.share(of_values=True)
 
     def __post_init__(self) -> None:
         c = as_fraction(self.c, name="c")

@@ -336,7 +336,13 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert code == 0, err
     assert json.loads(out)["tables"]["person"] == 300
     leaving = {path.name for path in Path("out").iterdir() if path.is_file()}
-    assert leaving == {"release-person.csv", "release-encounter.csv", "release-condition.csv", *CODEBOOKS}
+    assert leaving == {
+        "release-person.csv",
+        "release-encounter.csv",
+        "release-condition.csv",
+        "summary.html",
+        *CODEBOOKS,
+    }
     code, out, err = run("verify", "out", "--json")
     assert code == 0, out + err
     assert run("verify", "out")[0] == 0
