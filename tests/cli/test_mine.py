@@ -86,6 +86,15 @@ def test_a_csv_file_holds_every_rule(shoal: Shoal, flag: str) -> None:
     assert shoal("mine", "patients.csv", *FLAGS, flag, "rules.csv", "--overwrite").code == 0
 
 
+def test_a_hierarchy_by_sensitive_values_is_written_as_a_policy_reads_it(shoal: Shoal) -> None:
+    made = shoal("mine", "patients.csv", *FLAGS, "--make-hierarchy", "sex=sex.csv", "--csv", "rules.csv")
+    assert made.code == 0, made.err
+    assert "Written to sex.csv." in made.err
+    assert library.Hierarchy.read_arx_csv("sex.csv").path("f") == ("f", "*")
+    again = shoal("mine", "patients.csv", *FLAGS, "--make-hierarchy", "sex=sex.csv")
+    assert (again.code, "there already" in again.err) == (2, True)
+
+
 def test_flags_win_over_the_policy_and_margins_are_told(shoal: Shoal) -> None:
     policy = Policy.of(library.Schema(quasi=["sex", "age"], sensitive=["disease"]), [],
                        knowledge=Knowledge(max_len=0))  # fmt: skip
@@ -111,6 +120,9 @@ def test_flags_win_over_the_policy_and_margins_are_told(shoal: Shoal) -> None:
         (["--margin", "age=wide"], "--margin age=2"),
         (["--margin", "sex=2"], "not with 'sex'"),
         (["-o", "absent/rules.csv"], "cannot be written"),
+        (["--make-hierarchy", "sex"], "--make-hierarchy occupation=occupation.csv"),
+        (["--make-hierarchy", "height=height.csv", "-o", "rules.csv"], "no column 'height'"),
+        (["--make-hierarchy", "sex=absent/sex.csv"], "cannot be written"),
     ],
 )
 def test_bad_input_exits_with_2_and_writes_nothing(shoal: Shoal, flags: list[str], words: str) -> None:

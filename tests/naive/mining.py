@@ -6,6 +6,8 @@ from the value up to the root; labels are unique in their column. Li and Li (200
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 
@@ -118,3 +120,29 @@ def forbidden(
         for itemset, never in found
         if all(any(node in paths[column][record[column]][:-1] for record in person) for column, node in itemset)
     }
+
+
+def joined_by_sensitive_values(records: Sequence[tuple[object, str, str]]) -> list[list[tuple[str, ...]]]:
+    """Nodes of each level: the pair of nodes is joined that loses least mutual information, counted in persons.
+
+    `records` are (person, value, sensitive value).
+    """
+    counts: dict[tuple[str, ...], Counter[str]] = {}
+    for _, value, target in set(records):
+        counts.setdefault((value,), Counter())[target] += 1
+
+    def told(node: Counter[str]) -> float:
+        whole = sum(node.values())
+        return sum(n * math.log(n / whole) for n in node.values())
+
+    levels, wanted = [sorted(counts)], (len(counts) + 1) // 2
+    while len(counts) > 1:
+        _, a, b = min(
+            (round(told(counts[a]) + told(counts[b]) - told(counts[a] + counts[b]), 9) + 0.0, a, b)
+            for a, b in combinations(sorted(counts, key=lambda node: node[0]), 2)
+        )
+        counts[a + b] = counts.pop(a) + counts.pop(b)
+        if len(counts) == wanted:
+            levels.append(sorted(counts))
+            wanted = (len(counts) + 1) // 2
+    return levels

@@ -13,11 +13,14 @@ from shoal.cli import options
 if TYPE_CHECKING:
     from shoal.attacking.mining.knowledge import Knowledge
     from shoal.attacking.mining.rules import Rules
+    from shoal.table.hierarchy import Hierarchy
+    from shoal.table.table import Table
 EPILOG = """\b
 Examples:
   shoal mine visits.csv --policy visits.policy.toml
   shoal mine visits.csv --person patient --quasi age,gender:nominal,zip --sensitive disease --min-expectation 0.95
   shoal mine visits.csv --policy visits.policy.toml --max-len 2 --csv rules.csv
+  shoal mine visits.csv --policy visits.policy.toml --make-hierarchy occupation=occupation.csv
 
 A rule reads as it stands in the policy: paste it into strike = [...] under [knowledge] where no adversary can know it,
 or write one of your own into facts = [...]. The rules show what is in the data: keep them as you keep the table.
@@ -36,12 +39,21 @@ or write one of your own into facts = [...]. The rules show what is in the data:
               "nodes at once, with --margin (product).")  # fmt: skip
 @click.option("--min-confidence", metavar="C", hidden=True)
 @click.option("--csv", "-o", "csv_file", metavar="FILE", help="Write the rules to a CSV file too.")
-@click.option("--overwrite", is_flag=True, help="Replace a CSV file that is there already.")
+@click.option("--make-hierarchy", "hierarchies", multiple=True, metavar="C=FILE", help="Write a hierarchy of column C, "
+              "in which values are joined first whose persons have like sensitive values; repeatable.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
 @options.policy
 @options.columns
 @options.source
 @options.common
-def mine(files: tuple[str, ...], csv_file: str | None, overwrite: bool, as_json: bool, **flags: Any) -> None:
+def mine(
+    files: tuple[str, ...],
+    csv_file: str | None,
+    hierarchies: tuple[str, ...],
+    overwrite: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
     """Find what the quasi-identifiers exclude: "no man has ovarian cancer", as an adversary could too.
 
     Lists the most general rules with how many persons each is about and how probable it is that chance alone would
@@ -54,8 +66,10 @@ def mine(files: tuple[str, ...], csv_file: str | None, overwrite: bool, as_json:
 
     started = time.perf_counter()
     own = {name: flags.pop(name) for name in ("min_expectation", "max_len", "margin", "conjunction", "min_confidence")}
-    if csv_file is not None:
-        _refuse_taken(Path(csv_file), overwrite)
+    file_of = dict(_column_and_file(each) for each in hierarchies)
+    for file in (csv_file, *file_of.values()):
+        if file is not None:
+            _refuse_taken(Path(file), overwrite)
     policy, folder = chosen_policy({**flags, "files": files})
     reading = read_table(files, policy, folder, flags)
     output.say_notes(reading.notes)
@@ -65,14 +79,18 @@ def mine(files: tuple[str, ...], csv_file: str | None, overwrite: bool, as_json:
     output.say_notes(table.notes)
     with output.warnings_as_notes():
         rules = knowledge_rules(table, schema, knowledge)
+    made = {Path(file): _hierarchy(table, column) for column, file in file_of.items()}
     if csv_file is not None:
         _write_csv(rules, Path(csv_file))
+    for path, hierarchy in made.items():
+        _write_hierarchy(hierarchy, path)
     if as_json:
         output.say_json({**rules.to_dict(), "seconds": time.perf_counter() - started})
         return
     _show(rules, knowledge)
-    if csv_file is not None:
-        click.echo(f"Written to {csv_file}.", err=True)
+    for file in (csv_file, *file_of.values()):
+        if file is not None:
+            click.echo(f"Written to {file}.", err=True)
 
 
 def _laid_over(knowledge: Knowledge | None, flags: dict[str, Any]) -> Knowledge:
@@ -96,6 +114,30 @@ def _margin(text: str) -> tuple[str, float]:
         return column.strip(), float(width)
     except ValueError:
         raise click.UsageError("--margin takes a column and a width: --margin age=2") from None
+
+
+def _column_and_file(text: str) -> tuple[str, str]:
+    column, _, file = text.partition("=")
+    if not column.strip() or not file.strip():
+        raise click.UsageError("--make-hierarchy takes a column and a file: --make-hierarchy occupation=occupation.csv")
+    return column.strip(), file.strip()
+
+
+def _hierarchy(table: Table, column: str) -> Hierarchy:
+    from shoal.attacking.mining.hierarchies import hierarchy_by_sensitive_values
+
+    schema = table.schema
+    return hierarchy_by_sensitive_values(table.frame, column, schema.sensitive, person=schema.person)
+
+
+def _write_hierarchy(hierarchy: Hierarchy, path: Path) -> None:
+    """In the form that a policy reads."""
+    from shoal.errors import OutputError
+
+    try:
+        hierarchy.write_arx_csv(path)
+    except OSError as error:
+        raise OutputError(f"'{path}' cannot be written: {error.strerror}.") from None
 
 
 def _refuse_taken(path: Path, overwrite: bool) -> None:
