@@ -74,6 +74,7 @@ MODEL_MAKERS: dict[str, Callable[[Draw, list[str]], Model]] = {
     "entropy-balance": lambda draw, _: shoal.EntropyBalance(k=draw.choice(["1.5", "2", "3"])),
     "k-anonymity": lambda draw, _: shoal.KAnonymity(k=draw.choice([1, 2, 3, 5])),
     "person-k-anonymity": lambda draw, _: shoal.PersonKAnonymity(k=draw.choice([1, 2, 3, 5])),
+    "subset-k": lambda draw, _: shoal.SubsetK(k=draw.choice([1, 2, 3]), m=draw.choice([1, 2])),
     "l-diversity": lambda draw, _: _l_diversity(draw),
     "t-closeness": lambda draw, _: shoal.TCloseness(
         t=draw.choice(["0", "0.3", "0.6", "1"]),

@@ -409,7 +409,8 @@ def number_equal(columns: list[pl.Series]) -> tuple[Codes, int]:
 
 def _is_narrow(column: pl.Series) -> bool:
     """Whether a column holds whole numbers that are near enough to each other to be numbered by their distances."""
-    if not column.dtype.is_integer() or len(column) == column.null_count():
+    is_whole = column.dtype.is_integer() and column.dtype not in (pl.Int128, pl.UInt128)
+    if not is_whole or len(column) == column.null_count():
         return False
     return int(column.max()) - int(column.min()) < 2**31 - 2  # type: ignore[arg-type]
 
@@ -418,8 +419,9 @@ def _numbers_of(column: pl.Series) -> tuple[NDArray[np.integer], int]:
     """The number of the value of each record, and how many numbers there may be; the last is that of missing."""
     if column.dtype.is_integer():
         low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
-        above = (column.cast(pl.Int128) if column.dtype.is_unsigned_integer() else column.cast(pl.Int64)) - low
-        return above.fill_null(high - low + 1).cast(pl.Int64).to_numpy(), high - low + 2
+        wide = pl.UInt64 if column.dtype.is_unsigned_integer() else pl.Int64
+        above = column.cast(wide) - pl.Series([low], dtype=wide)
+        return above.cast(pl.Int64).fill_null(high - low + 1).to_numpy(), high - low + 2
     numbers = (_as_categories(column) if column.dtype == pl.String else column).to_physical()
     missing = int(numbers.max() or 0) + 1  # type: ignore[arg-type]
     return (numbers.cast(pl.UInt32).fill_null(missing) if numbers.null_count() else numbers).to_numpy(), missing + 1
