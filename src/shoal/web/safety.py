@@ -132,6 +132,8 @@ class Guard:
         headers = _headers(scope)
         refusal = self._refused_address(scope, headers)
         if refusal is not None:
+            if scope["type"] == "http":
+                await _read_away(receive, 0)
             await _refuse(scope, send, 403, *refusal)
         elif self._is_known(headers):
             await self._hand_on(scope, headers, receive, send)
@@ -170,6 +172,7 @@ class Guard:
             await _answer(send, 200, password_page(), given)
         else:
             was_wrong = "token" in query
+            await _read_away(receive, 0)
             await _refuse(scope, send, 403, *(WRONG_TOKEN if was_wrong else NO_COOKIE), again=_came_by_a_link(headers))
 
     async def _try_password(self, receive: Receive, send: Send) -> None:
@@ -310,7 +313,7 @@ async def _whole_body(receive: Receive, limit: int) -> bytes | None:
 
 
 async def _read_away(receive: Receive, limit: int) -> None:
-    """Take the rest of a body that is too large, within reason: whoever still sends would not hear the answer."""
+    """Take the rest of a body that is not wanted, within reason: whoever still sends would not hear the answer."""
     n_bytes = 0
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(SECONDS_TO_READ_AWAY):
