@@ -367,7 +367,10 @@ def test_any_dialect_is_read_back_or_in_doubt(
     frame = reading.frame
     assert frame.columns == ["Ort", "Betrag", "Größentag"]
     assert frame["Ort"].to_list() == [place for place, _, _ in records]
-    if "Betrag" not in asked and any(cents is not None for _, cents, _ in records):
+    n_amounts, n_days = (sum(record[place] is not None for record in records) for place in (1, 2))
+    has_marks_of_days = "Größentag" not in asked and len(records) > n_days >= len(records) / 5
+    is_sure = 5 * n_amounts >= len(records) or has_marks_of_days  # few numbers among many marks stay as they are
+    if "Betrag" not in asked and n_amounts and is_sure:
         found = [None if text is None else round(float(text) * 100) for text in frame["Betrag"].to_list()]
         assert found == [cents for _, cents, _ in records]
     either = dialect["form"] in ("dd/mm/yyyy", "mm/dd/yyyy")

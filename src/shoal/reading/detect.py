@@ -344,10 +344,14 @@ class Look:
     def _missing(self, csv: CsvOptions) -> tuple[CsvOptions, list[Finding]]:
         """Known marks in columns that hold numbers or dates besides: there, and there only, they can mean nothing else.
 
-        Columns whose marks are told have no others.
+        Columns whose marks are told have no others. A column of few numbers and many marks is taken so where another
+        column has the same ones.
         """
-        own = {name: seen for name, seen in self.columns.items()
-               if seen.n_marks and name not in csv.missing_in and self._is_measured(name, seen, csv)}  # fmt: skip
+        measured = {name: seen for name, seen in self.columns.items()
+                    if seen.n_marks and name not in csv.missing_in and self._is_measured(name, seen, csv)}  # fmt: skip
+        sure = {mark for seen in measured.values() if not seen.is_mostly_marks for mark in seen.marks}
+        own = {name: seen for name, seen in measured.items()
+               if not seen.is_mostly_marks or name in csv.date_format or seen.marks.keys() <= sure}  # fmt: skip
         findings = [
             Finding(
                 what="missing_in", column=name, reading=f"{len(seen.marks):,}",
@@ -361,7 +365,7 @@ class Look:
         return replace(csv, missing_in={**csv.missing_in, **found}), findings
 
     def _is_measured(self, name: str, seen: ColumnLook, csv: CsvOptions) -> bool:
-        if not seen.n_values or 4 * seen.n_values < seen.n_marks:
+        if not seen.n_values:
             return False
         return seen.is_number or csv.date_format.get(name, TEXT) != TEXT or seen.shapes["iso"] == seen.n_values
 

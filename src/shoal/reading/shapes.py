@@ -73,6 +73,11 @@ class ColumnLook:
         return sum(self.shapes.values())
 
     @property
+    def is_mostly_marks(self) -> bool:
+        """Whether values are so few among the marks that these may mean something."""
+        return 4 * self.n_values < self.n_marks
+
+    @property
     def is_number(self) -> bool:
         """Whether all values are numbers in some form."""
         return bool(self.shapes) and all(shape in NUMBERS for shape in self.shapes)

@@ -23,6 +23,8 @@ class RelatedCard:
     def __init__(self, app: App, view: PageView, changed: Callable[[], None]) -> None:
         self.app, self.view, self.changed = app, view, changed
         self.is_asked = False
+        self.related: tuple[str, ...] = ()
+        """The files that were said to be several tables; where one comes after that, it is looked at with them."""
         self.place = ui.element("div").classes("sh-wide")
         self.draw()
 
@@ -41,6 +43,9 @@ class RelatedCard:
         if self.is_asked and job is not None and not job.is_running:  # it ended while other things were drawn
             self._suggested(job)
             return
+        if self.related and not chosen.tables and not self.is_asked and self.related != self._files():
+            self._relate()
+            return
         with self.place, layout.card("How the files belong together"):
             if job is not None and job.is_running:
                 layout.show_job(job, on_end=self._suggested)
@@ -57,8 +62,12 @@ class RelatedCard:
                 if job is not None and job.state == "failed":
                     layout.note(job.error or "", tone="bad")
 
+    def _files(self) -> tuple[str, ...]:
+        return tuple(source.name for source in self.view.chosen.sources)
+
     def _relate(self) -> None:
         self.is_asked = True
+        self.related = self._files()
         self.app.jobs.start("relate", "shoal.web.looking:relate", depends_on="data", keep_as="related", replace=True)
         self.draw()
 
@@ -74,6 +83,7 @@ class RelatedCard:
             self.draw()
 
     def _one_table(self) -> None:
+        self.related = ()
         self._save({})
 
     def _save(self, tables: Mapping[str, Any]) -> None:
