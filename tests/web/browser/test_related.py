@@ -21,6 +21,9 @@ def test_related_tables(serve: Callable[..., Served], open_page: Callable[..., A
     served = serve()
     page = open_page(served, viewport={"width": 1440, "height": 900})
     steward.upload(page, *files)
+    for file in files:
+        page.get_by_role("button", name=f"Remove {file.name}", exact=True).wait_for()
+    page.wait_for_load_state("networkidle")  # the cards below are drawn once more when the last file is there
     page.get_by_role("button", name="They are several tables that belong together").click()
     page.get_by_label("In condition, it names a row of encounter").wait_for()
     assert page.get_by_label("The key of person", exact=True).input_value() == "person_id"
