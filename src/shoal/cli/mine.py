@@ -127,7 +127,7 @@ def _hierarchy(table: Table, column: str) -> Hierarchy:
     from shoal.attacking.mining.hierarchies import hierarchy_by_sensitive_values
 
     schema = table.schema
-    return hierarchy_by_sensitive_values(table.frame, column, schema.sensitive, person=schema.person)
+    return hierarchy_by_sensitive_values(table.frame, column, tuple(schema.sensitive), person=schema.person)
 
 
 def _write_hierarchy(hierarchy: Hierarchy, path: Path) -> None:

@@ -13,6 +13,9 @@ from shoal.table.code_systems import ROOT
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.label_sets import as_set
 
+Node = tuple[str, ...]
+"""The values that a node joins."""
+
 MOST_VALUES = 2_000
 EQUAL = 9
 """Costs that agree to so many decimals are equal: of equal ones the pair that stands first is joined."""
@@ -57,7 +60,7 @@ def hierarchy_by_sensitive_values(
         )
     who = "record" if person is None else person
     counts = [_persons(texts, column, each, who, values) for each in sensitive]
-    levels = [[(value,) for value in values], *_halved(values, counts)]
+    levels: list[list[Node]] = [[(value,) for value in values], *_halved(values, counts)]
     below_root = levels[: max(1, len(levels) - 1)]
     label_of = [{value: _label(node) for node in level for value in node} for level in below_root]
     paths = [[*(labels[value] for labels in label_of), ROOT] for value in values]
@@ -74,9 +77,6 @@ def _persons(texts: pl.DataFrame, column: str, sensitive: str, who: str, values:
     for value, target, n in found.iter_rows():
         counts[row[value], of_sensitive[target]] = n
     return counts
-
-
-Node = tuple[str, ...]
 
 
 def _halved(values: Sequence[str], counts: Iterable[NDArray[np.float64]]) -> list[list[Node]]:
