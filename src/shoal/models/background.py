@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import ParameterError
 from shoal.models.exact import BoolArray, FloatArray, IntArray
 from shoal.models.joint import join_lists
 
 if TYPE_CHECKING:
     from shoal.kernels.covering import Members as Covered
     from shoal.kernels.reachability import Members
+    from shoal.models.counts import GroupCounts
+
 WORK_LIMIT = 4_000_000
 """How much a search for persons with several values may look at, as in joint diversity."""
 TOTAL_LIMIT = 200_000_000
@@ -223,6 +226,16 @@ class BackgroundCounts:
             cap=np.array([NO_CAP], np.int64),
         )
         return family_of_member, families
+
+
+def known_counts(name: str, groups: GroupCounts) -> BackgroundCounts:
+    """What a model of this name reckons with: who is in each group, and what the rules leave them."""
+    if groups.background is None:
+        raise ParameterError(
+            f"{name} was asked of a table whose rules are not known. Mine them with shoal.mine, or protect "
+            "the table with shoal.protect, which does it by itself."
+        )
+    return groups.background
 
 
 def background_of(lists: Mapping[str, Lists], types: Mapping[str, Types], *, is_linked: bool) -> Background:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.background import BackgroundCounts
+from shoal.models.background import known_counts
 from shoal.models.contract import Model
 from shoal.models.counts import GroupCounts
 from shoal.models.exact import LARGEST_L, BoolArray, FloatArray, as_count, as_fraction
@@ -121,7 +121,7 @@ class MatchingDiversity(Model):
 
     def holds(self, groups: GroupCounts) -> BoolArray:
         """Whether everybody in each group may have at least l values of each attribute."""
-        counts = self._counts(groups)
+        counts = known_counts(self.name, groups)
         holds = np.diff(counts.start_of_group) > 0
         for column in self.columns_among(counts.background.columns):
             holds &= counts.by_group(counts.has_left(column, self.l).astype(np.int64)) == 1
@@ -129,7 +129,7 @@ class MatchingDiversity(Model):
 
     def reached(self, groups: GroupCounts) -> FloatArray:
         """The fewest values that somebody in each group may have; 0 where the rules fit no way to deal values out."""
-        counts = self._counts(groups)
+        counts = known_counts(self.name, groups)
         fewest = np.full(len(groups), np.inf)
         for column in self.columns_among(counts.background.columns):
             left = counts.values_left(column, at_least=self.l)
@@ -138,16 +138,8 @@ class MatchingDiversity(Model):
 
     def members_below(self, groups: GroupCounts) -> BoolArray:
         """Which members of the groups, in their order, may have fewer than l values of some attribute."""
-        counts = self._counts(groups)
+        counts = known_counts(self.name, groups)
         below = np.zeros(len(counts.who), np.bool_)
         for column in self.columns_among(counts.background.columns):
             below |= ~counts.has_left(column, self.l)
         return below
-
-    def _counts(self, groups: GroupCounts) -> BackgroundCounts:
-        if groups.background is None:
-            raise ParameterError(
-                f"{self.name} was asked of a table whose rules are not known. Mine them with shoal.mine, or protect "
-                "the table with shoal.protect, which does it by itself."
-            )
-        return groups.background

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.models.background import BackgroundCounts
+from shoal.models.background import BackgroundCounts, known_counts
 from shoal.models.contract import Model, as_share
 from shoal.models.counts import BACKGROUND, GroupCounts
 from shoal.models.exact import BoolArray, FloatArray, Threshold, as_fraction
@@ -93,7 +93,7 @@ class Posterior(Model):
 
     def reached(self, groups: GroupCounts) -> FloatArray:
         """The highest probability of a value for anybody in each group, or a bound above it; 1 in an empty group."""
-        counts = self._counts(groups)
+        counts = known_counts(self.name, groups)
         start = counts.start_of_group
         highest = np.ones(len(groups))
         some = np.diff(start) > 0
@@ -103,18 +103,10 @@ class Posterior(Model):
 
     def members_below(self, groups: GroupCounts) -> BoolArray:
         """Which members of the groups, in their order, have a value with a higher probability."""
-        return self._of_members(self._counts(groups)) > float(self.c) + ROUNDING
+        return self._of_members(known_counts(self.name, groups)) > float(self.c) + ROUNDING
 
     def _of_members(self, counts: BackgroundCounts) -> FloatArray:
         highest = np.zeros(len(counts.who))
         for column in self.columns_among(counts.background.columns):
             highest = np.maximum(highest, counts.highest_posterior(column))
         return highest
-
-    def _counts(self, groups: GroupCounts) -> BackgroundCounts:
-        if groups.background is None:
-            raise ParameterError(
-                f"{self.name} was asked of a table whose rules are not known. Mine them with shoal.mine, or protect "
-                "the table with shoal.protect, which does it by itself."
-            )
-        return groups.background
